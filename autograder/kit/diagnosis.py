@@ -1,0 +1,81 @@
+"""
+Names the known mistake behind a failure, from values alone.
+
+The build froze what the right solution and every known mistake give on a few fixed calls. The
+submission is asked the same; when its answers are those of one mistake, or of several that share
+a hint, and not the right ones, that hint is given. In any other case none is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from autograder.kit.border import Record
+from autograder.kit.calls import Request
+from autograder.kit.check import Failed, NotJudged
+from autograder.kit.lab import CallFailed, Lab
+
+RTOL = 1e-7  # between equal answers reached by different round-off; mistakes differ by far more
+
+
+class Diagnosis:
+    """The frozen answers of one lab: part -> its requests, right answers and mistakes."""
+
+    def __init__(self, parts: dict[str, dict[str, Any]]):
+        self.parts = parts
+        self.found: dict[tuple[str, int], tuple[str, str]] = {}
+
+    def of(self, part: str, lab: Lab) -> tuple[str, str]:
+        """(mistake id, hint) behind this submission's failures in the part; ("", "") for none."""
+        key = (part, id(lab))
+        if part not in self.parts:
+            return "", ""
+        if key not in self.found:
+            known = self.parts[part]
+            got = [answer(lab, request) for request in known["requests"]]
+            self.found[key] = ("", "") if same(got, known["right"]) else _named(got, known)
+        return self.found[key]
+
+
+def answer(lab: Lab, request: Request) -> Any:
+    """What the submission says to one diagnostic request; an exception is an answer too."""
+    try:
+        return ["value", lab._ask(request)]
+    except CallFailed as failure:
+        return ["error", failure.error]
+    except (Failed, NotJudged):
+        return ["error", "none"]
+
+
+def _named(got: list, known: dict[str, Any]) -> tuple[str, str]:
+    fitting = [m for m in known["mistakes"] if same(got, m["answers"])]
+    hints = {mistake["hint"] for mistake in fitting}
+    return (fitting[0]["id"], hints.pop()) if len(hints) == 1 else ("", "")
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two plain values are equal up to round-off; records in the numbers both have."""
+    if hasattr(a, "dtype") or hasattr(b, "dtype"):
+        return _same_arrays(a, b)
+    if isinstance(a, Record) and isinstance(b, Record):
+        both = (vars(a).keys() & vars(b).keys()) - {"_kind"}
+        return bool(both) and all(same(getattr(a, name), getattr(b, name)) for name in both)
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, float) or isinstance(b, float):
+        numbers = isinstance(a, (int, float)) and isinstance(b, (int, float))
+        return numbers and (a == b or (a != a and b != b) or math.isclose(a, b, rel_tol=RTOL))
+    return type(a) is type(b) and a == b
+
+
+def _same_arrays(a: Any, b: Any) -> bool:
+    import numpy as np
+
+    a, b = np.asarray(a), np.asarray(b)
+    if a.shape != b.shape or a.dtype.kind not in "fiub" or b.dtype.kind not in "fiub":
+        return False
+    scale = max(1.0, float(np.max(np.abs(b[np.isfinite(b)]), initial=0.0)))
+    return bool(np.isclose(a, b, rtol=0, atol=RTOL * scale, equal_nan=True).all())

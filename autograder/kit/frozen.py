@@ -1,0 +1,55 @@
+"""
+Values frozen from the solution when a release is built, read back where it is used.
+
+One JSON file a lab and audience (public, hidden, diagnosis), arrays in base64. The files hold
+values, sentences and hints; never code.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.kit import border
+from autograder.kit.calls import Call
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call of the lab and what the solution returned."""
+
+    call: Call
+    value: Any
+
+
+class Frozen:
+    """The frozen cases that checks of one audience may see: `frozen.cases("timeline_kernels")`."""
+
+    def __init__(self, values: dict[str, Any]):
+        self.values = values
+
+    def cases(self, name: str) -> list[Case]:
+        """The cases of that name, in the order in which reference.py lists them."""
+        return [Case(call, value) for call, value in self.values["cases"][name]]
+
+    @property
+    def answers(self) -> dict[str, Any]:
+        """Key of a written question -> (right value, relative tolerance); 0 for exact."""
+        return self.values["answers"]
+
+
+def dump(value: Any) -> str:
+    """A plain value as the text of a frozen file; equal values give equal text."""
+    tree, buffers = border.take_apart(value)
+    data = [base64.b64encode(buffer).decode() for buffer in buffers]
+    return json.dumps({"tree": tree, "buffers": data}, allow_nan=False) + "\n"
+
+
+def load(path: Path) -> Any:
+    """The value that `dump` wrote; the file is the kit's own."""
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    buffers = [base64.b64decode(text) for text in stored["buffers"]]
+    return border.put_together(stored["tree"], buffers)
