@@ -14,9 +14,10 @@ def head(result: Result) -> str:
     return f"{word:4} {result.score:g}/{result.check.points:g}  {result.check.sentence}"
 
 
-def body(result: Result, rerun: bool = False) -> list[str]:
-    """The lines below the head; a hidden check tells no more than its hint."""
-    lines = [line for line in result.lines if not result.check.hidden or line[0] in TELLABLE]
+def body(result: Result, rerun: bool = False, staff: bool = False) -> list[str]:
+    """The lines below the head; a hidden check tells no more than its hint, except to staff."""
+    whole = staff or not result.check.hidden
+    lines = [line for line in result.lines if whole or line[0] in TELLABLE]
     if rerun and result.outcome == FAILED:
         lines.append(("rerun", f"python -m pytest -k {result.check.id}"))
     shown = []

@@ -23,7 +23,7 @@ def pytest_configure(config):
     """Read the lab's release once."""
     release = release_of(labs()[0])
     lab = LocalLab(modules_look_up(release.names), dict)
-    config.attention = _Run(release, Judge(lab, release.frozen_for, 0, release.diagnosis))
+    config.kit_run = _Run(release, Judge(lab, release.frozen_for, 0, release.diagnosis))
 
 
 class _Run:
@@ -48,7 +48,7 @@ frozen = rng = lab
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
     """Judge a check with the same code as the grader."""
-    run = pyfuncitem.config.attention
+    run = pyfuncitem.config.kit_run
     check = run.checks.get(pyfuncitem.name)
     if check is None:
         return None
@@ -72,7 +72,7 @@ def pytest_runtest_makereport(item, call):
 
 def pytest_terminal_summary(terminalreporter, config):
     """Points so far and the next thing to do."""
-    run = config.attention
+    run = config.kit_run
     if not run.results:
         return
     for result in run.results:

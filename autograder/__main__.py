@@ -1,0 +1,116 @@
+"""Judge submissions: grade one, regrade a class, simulate Gradescope, list the checks."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from autograder.kit.errors import KitError
+
+EXAMPLES = """lines to paste:
+  python -m autograder list
+  python -m autograder grade flash_attention solutions/flash_attention
+  python -m autograder grade flash_attention submission.zip --json results.json --seed 7
+  python -m autograder regrade flash_attention export/ --out regraded/
+  python -m autograder simulate release/dist/flash_attention-gradescope.zip submission.zip
+"""
+
+
+def grade(lab: str, path: Path, json: Path | None = None, seed: int | None = None,
+          trust: bool = False, verbose: bool = False) -> int:
+    """Grade one submission as Gradescope would: a table here, results.json in FILE."""
+    from autograder.grading import results, table
+    from autograder.grading.grade import Grader
+    from autograder.kit.release import release_of
+
+    grader = Grader(release_of(lab), trust)
+    try:
+        save = (lambda content: results.write(json, content)) if json else (lambda content: None)
+        graded = grader.grade(path, seed, save)
+        save(graded.content)
+    finally:
+        grader.close()
+    print(table.render(graded, lab, verbose))
+    return 0
+
+
+def regrade(lab: str, export: Path, out: Path, workers: int = 2, scheduler: str | None = None,
+            trust: bool = False) -> int:
+    """Grade a class from a Gradescope export or a folder of submissions; resumable."""
+    from autograder.classroom import regrade as classroom
+
+    return classroom.regrade(lab, export, out, workers, scheduler, trust)
+
+
+def simulate(zip: Path, submission: Path) -> int:
+    """Run a built gradescope.zip on a submission the way Gradescope runs it."""
+    from autograder.grading import simulate as simulation
+
+    return simulation.simulate(zip, submission)
+
+
+def list_checks() -> int:
+    """Every check with its sentence, points and visibility."""
+    from autograder.kit.release import labs, release_of
+
+    for lab in labs():
+        checks = release_of(lab).checks
+        print(f"{lab}: {len(checks)} checks, {sum(c.points for c in checks):g} points")
+        for check in checks:
+            seen = "hidden" if check.hidden else "public"
+            print(f"  {check.number:>3} {seen} {check.points:4g}  {check.part:22} {check.sentence}")
+    return 0
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; 0 when it did what it says, 2 with two lines on a tool error."""
+    args = vars(_parser().parse_args(argv))
+    command = args.pop("command")
+    try:
+        return command(**args)
+    except KitError as error:
+        print(error.what, error.todo, sep="\n", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("python -m autograder", description=__doc__, epilog=EXAMPLES,
+                                     formatter_class=form)
+    verbs = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def verb(name: str, command) -> argparse.ArgumentParser:
+        line = next(e for e in EXAMPLES.splitlines() if f"autograder {name}" in e)
+        sub = verbs.add_parser(name, help=command.__doc__, description=command.__doc__,
+                               epilog=f"a line to paste:\n{line}", formatter_class=form)
+        sub.set_defaults(command=command)
+        return sub
+
+    one = verb("grade", grade)
+    one.add_argument("lab", metavar="LAB")
+    one.add_argument("path", metavar="PATH", type=Path, help="a folder, a zip or a notebook")
+    one.add_argument("--json", metavar="FILE", type=Path, help="where to write results.json")
+    one.add_argument("--seed", type=int, help="repeat a result: the seed that it shows")
+    one.add_argument("--trust", action="store_true", help="run the submission unconfined")
+    one.add_argument("-v", "--verbose", action="store_true",
+                     help="for staff: what hidden checks saw, output, protections")
+    many = verb("regrade", regrade)
+    many.add_argument("lab", metavar="LAB")
+    many.add_argument("export", metavar="EXPORT", type=Path)
+    many.add_argument("--out", metavar="DIR", type=Path, required=True)
+    many.add_argument("--workers", metavar="N", type=int, default=2)
+    many.add_argument("--scheduler", metavar="ADDRESS", help="of a running Dask cluster")
+    many.add_argument("--trust", action="store_true", help="run the submissions unconfined")
+    bundle = verb("simulate", simulate)
+    bundle.add_argument("zip", metavar="ZIP", type=Path)
+    bundle.add_argument("submission", metavar="SUBMISSION", type=Path)
+    verb("list", list_checks)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

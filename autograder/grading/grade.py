@@ -1,0 +1,145 @@
+"""
+Grades one submission: intake, a lab run by workers, every check, a complete result at any time.
+
+Not here: how a class is walked through (classroom), or how a worker is confined (worker).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.grading import intake, results
+from autograder.grading.process import Nursery
+from autograder.grading.remote import RemoteLab
+from autograder.kit.release import Release
+from autograder.kit.run import Judge, Result, planned
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A graded submission: its results and the content of its results.json."""
+
+    results: list[Result]
+    content: dict[str, Any]
+    notes: list[str]
+
+    @property
+    def score(self) -> float:
+        return self.content["score"]
+
+
+class Grader:
+    """Grades submissions of one release, one after another, with a nursery kept warm."""
+
+    def __init__(self, release: Release, trust: bool = False, slot: int = 0):
+        self.release = release
+        self.trust = trust
+        self.nursery = Nursery(slot)
+        about = release.about
+        self.wanted = intake.Wanted(
+            students=tuple(about["students"]), given=tuple(about["given"]),
+            functions=about["functions"], lab=release.lab)
+        self.given = {name: _read(release.folder / "handed_out" / name) for name in about["given"]}
+
+    def close(self) -> None:
+        """End the nursery."""
+        self.nursery.close()
+
+    def grade(self, path: Path, seed: int | None = None,
+              progress: Callable[[dict], None] = lambda content: None) -> Graded:
+        """
+        The result of the submission at `path`.
+
+        Args:
+            seed: what hidden checks draw their inputs from; by default from the submission itself
+            progress: called with the content of results.json so far, complete from the start
+        """
+        start = time.monotonic()
+        seed = seed or 0
+        done = planned(self.release.checks, seed)
+        progress(self._content(done, [], {"seed": seed}, start))
+        submission = intake.read_submission(path, self.wanted)
+        if not seed:
+            seed = self._seed(submission.digest)
+            done = planned(self.release.checks, seed)
+        notes = list(submission.notes)
+        staff = {"seed": seed, "digest": submission.digest}
+        with _Scratch(self.nursery.uid) as scratch:
+            lab = self._lab(submission, scratch)
+            judge = Judge(lab, self.release.frozen_for, seed, self._diagnosis())
+            try:
+                for i, check in enumerate(self.release.checks):
+                    done[i] = judge.judge(check)
+                    progress(self._content(done, notes, staff, start))
+            finally:
+                lab.close()
+        staff |= {"protections": lab.protections,
+                  "stdout": lab.outputs[0].text(), "stderr": lab.outputs[1].text()}
+        return Graded(done, self._content(done, notes, staff, start), notes)
+
+    def _content(self, done, notes, staff, start) -> dict[str, Any]:
+        return results.as_gradescope(done, self.release.about, notes, staff,
+                                     time.monotonic() - start)
+
+    def _diagnosis(self):
+        return self.release.diagnosis if self.release.about["hints"] else None
+
+    def _seed(self, digest: str) -> int:
+        secret = f"{self.release.about['seed']}:{digest}".encode()
+        return int.from_bytes(hashlib.sha256(secret).digest()[:4], "big") or 1
+
+    def _lab(self, submission: intake.Submission, scratch: str) -> RemoteLab:
+        imported = intake.imported_modules(submission.sources)
+        own = {name.split("/")[0].removesuffix(".py") for name in submission.sources}
+        setup = {
+            "sources": {**submission.sources, **self.given},
+            "names": self.release.names,
+            "preload": sorted(imported - own),
+            "numpy": "numpy" in imported | intake.imported_modules(self.given),
+            "scratch": scratch, "uid": self.nursery.uid, "trust": self.trust,
+        }
+        return RemoteLab(self.nursery, setup, _answers(submission), submission.problems)
+
+
+class _Scratch:
+    """A folder that the submission may write to, gone afterwards."""
+
+    def __init__(self, uid: int | None):
+        self.uid = uid
+
+    def __enter__(self) -> str:
+        self.outer = tempfile.mkdtemp(prefix="grading-")
+        os.chmod(self.outer, 0o711)
+        inner = os.path.join(self.outer, "scratch")
+        os.mkdir(inner, 0o700)
+        if self.uid is not None:
+            os.chown(inner, self.uid, self.uid)
+        return inner
+
+    def __exit__(self, *error) -> None:
+        shutil.rmtree(self.outer, ignore_errors=True)
+
+
+def _answers(submission: intake.Submission) -> dict[str, Any] | str:
+    if submission.answers is None:
+        return submission.problems.get("answers.toml", "answers.toml was not found")
+    try:
+        import tomllib
+    except ModuleNotFoundError:  # Python 3.10
+        import tomli as tomllib
+    try:
+        return tomllib.loads(submission.answers)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return f"answers.toml can't be read: {error}"
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")

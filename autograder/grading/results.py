@@ -1,0 +1,81 @@
+"""
+results.json: what Gradescope documents, complete from the first moment on, replaced atomically.
+
+Only the grader writes it. Texts that students see come from message.py; `extra_data` is for staff.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from autograder.kit import message
+from autograder.kit.run import PASSED, Result
+
+WORST_FIRST = ("grader error", "memory", "timeout", "crashed", "missing")
+
+
+def as_gradescope(results: list[Result], about: dict[str, Any], notes: list[str],
+                  staff: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """
+    The content of results.json.
+
+    Args:
+        about: the release's lab.json
+        notes: what was found in the submission, for the student
+        staff: what only staff should see
+        seconds: how long grading took
+    """
+    return {
+        "score": float(sum(r.score for r in results)),
+        "execution_time": round(float(seconds), 3),
+        "output": "\n".join([*map(message.clean, notes),
+                             f"{about['lab']}, release {about['version']}"]),
+        "output_format": "text",
+        "test_output_format": "text",
+        "test_name_format": "text",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": [_test(r) for r in results],
+        "extra_data": {"version": about["version"], "status": status_of(results), **staff},
+    }
+
+
+def status_of(results: list[Result]) -> str:
+    """The submission's status: the gravest among its checks; missing only when all of it is."""
+    seen = {r.status for r in results if r.outcome != PASSED}
+    if "missing" in seen and any(r.status != "missing" for r in results):
+        seen -= {"missing"}
+    return next((status for status in WORST_FIRST if status in seen), "graded")
+
+
+def _test(result: Result) -> dict[str, Any]:
+    check = result.check
+    lines = [line.removeprefix("     ") for line in message.body(result)]
+    extra = {"id": check.id, "status": result.outcome, "reason": result.status,
+             "seed": result.seed, "hidden": check.hidden, "mistake": result.mistake}
+    return {
+        "score": result.score,
+        "max_score": float(check.points),
+        "status": "passed" if result.outcome == PASSED else "failed",
+        "name": check.sentence,
+        "number": check.number,
+        "output": "\n".join([*_outcome(result), *lines]),
+        "tags": [check.part],
+        "visibility": check.visibility,
+        "extra_data": extra,
+    }
+
+
+def _outcome(result: Result) -> list[str]:
+    return [] if result.outcome == PASSED else [result.outcome]
+
+
+def write(path: Path, content: dict[str, Any]) -> None:
+    """Replace the file as a whole: whoever reads it finds the old or the new one, never half."""
+    text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=True) + "\n"
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, encoding="utf-8", newline="\n")
+    os.replace(part, path)

@@ -1,0 +1,105 @@
+"""
+A fork server: a fresh interpreter that loads numpy once and forks one worker after another.
+
+Run as a script with `-I -S -B` and an empty environment, so that neither it nor a worker ever
+holds a path, a value or a descriptor of the grader's. Orders come over a socket, one JSON line
+each; a spawn order brings the worker's channel, stdout and stderr as descriptors.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+ORDER = 64 << 10  # bytes of one order
+
+
+def main(control_fd: int, numpy_home: str) -> None:
+    """Serve orders until the grader closes the socket; then end every worker."""
+    sys.path.append(str(Path(__file__).resolve().parents[2]))
+    from autograder.worker import confine, serve
+
+    sys.path.pop()
+    confinement = confine.prepare(confine.readable_paths(numpy_home))
+    control = socket.socket(fileno=control_fd)
+    alive: set[int] = set()
+    while True:
+        data, fds, _, _ = socket.recv_fds(control, ORDER, 3)
+        if not data:
+            break
+        order = json.loads(data)
+        if "reap" in order:
+            alive.discard(order["reap"])
+            reply = {"status": _end(order["reap"], order["uid"], order["gone"])}
+        else:
+            if order["numpy"]:
+                _load_numpy(numpy_home)
+            pid = _fork(control, fds, confinement, serve)
+            alive.add(pid)
+            reply = {"pid": pid}
+        control.sendall(json.dumps(reply).encode() + b"\n")
+    for pid in alive:
+        _end(pid, None)
+
+
+def _load_numpy(home: str) -> None:
+    if "numpy" not in sys.modules:
+        sys.path.append(home)
+        import numpy as np
+
+        sys.path.remove(home)
+        np.ones((2, 2)) @ np.ones((2, 2))  # BLAS sets itself up before the first fork
+    gc.collect()
+    gc.freeze()  # the workers' collector leaves shared pages alone
+
+
+def _fork(control: socket.socket, fds: list[int], confinement, serve) -> int:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            control.close()
+            serve.serve(*fds, confinement)
+        finally:
+            os._exit(70)
+    for fd in fds:
+        os.close(fd)
+    return pid
+
+
+def _end(pid: int, uid: int | None, gone: bool = False) -> int:
+    """Kill the worker and whatever else runs as its own user; its wait status."""
+    done = status = 0
+    for _ in range(20 if gone else 1):  # one that closed its channel is about to end by itself
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.005 if gone else 0)
+    if not done:
+        os.kill(pid, signal.SIGKILL)
+        _, status = os.waitpid(pid, 0)
+    if uid is not None:
+        _kill_user(uid)
+    return status
+
+
+def _kill_user(uid: int) -> None:
+    broom = os.fork()
+    if broom == 0:
+        try:
+            os.setgroups([])
+            os.setresgid(uid, uid, uid)
+            os.setresuid(uid, uid, uid)
+            os.kill(-1, signal.SIGKILL)
+        finally:
+            os._exit(0)
+    os.waitpid(broom, 0)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2])

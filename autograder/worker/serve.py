@@ -1,0 +1,148 @@
+"""
+A worker: confines itself, loads one submission's sources and answers requests about them.
+
+From the first line of the submission on nothing in this process is trusted: the grader checks
+every byte that comes from it, and measures and ends it from outside.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import linecache
+import os
+import socket
+import sys
+import traceback
+
+from autograder.kit import border
+from autograder.kit.evaluate import evaluate
+
+CHANNEL = 3
+UNHELPFUL = {"antigravity", "idlelib", "lib2to3", "test", "this", "tkinter", "turtle",
+             "turtledemo"}  # standard modules that do something when they are imported
+FRAMES = 3  # of a student's traceback
+
+
+def serve(channel_fd: int, out_fd: int, err_fd: int, confinement) -> None:
+    """Answer requests until the channel closes; runs in a freshly forked process."""
+    os.setsid()
+    channel = _take_descriptors(channel_fd, out_fd, err_fd)
+    setup, _ = _receive(channel)
+    for name in setup["preload"]:
+        _preload(name)
+    protections = [] if setup["trust"] else confinement.enter(setup["scratch"], setup["uid"])
+    os.chdir(setup["scratch"])
+    sys.meta_path.insert(0, _Sources(setup["sources"]))
+    for name in [n for n in sys.modules if n.split(".")[0] == "autograder"]:
+        del sys.modules[name]
+    channel.sendall(border.frame({"ready": protections}, []))
+    names = setup["names"]
+    while True:
+        header, buffers = _receive(channel)
+        reply = _answer(header, buffers, names)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        channel.sendall(reply)
+
+
+def _take_descriptors(channel_fd: int, out_fd: int, err_fd: int) -> socket.socket:
+    null = os.open(os.devnull, os.O_RDONLY)
+    high = [os.dup2(fd, 100 + i) for i, fd in enumerate((null, out_fd, err_fd, channel_fd))]
+    for low, fd in enumerate(high):
+        os.dup2(fd, low, inheritable=False)
+    os.closerange(CHANNEL + 1, 4096)
+    return socket.socket(fileno=CHANNEL)
+
+
+def _preload(name: str) -> None:
+    if name in sys.stdlib_module_names and name not in UNHELPFUL:
+        try:
+            importlib.import_module(name)
+        except Exception:
+            pass  # the submission's own import will say what is wrong
+
+
+class _Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports the submission's files from memory, before the standard library's of that name."""
+
+    def __init__(self, sources: dict[str, str]):
+        self.sources = sources
+
+    def find_spec(self, fullname, path=None, target=None):
+        base = fullname.replace(".", "/")
+        for file in (f"{base}.py", f"{base}/__init__.py"):
+            if file in self.sources:
+                return importlib.util.spec_from_file_location(
+                    fullname, file, loader=self,
+                    submodule_search_locations=[base] if file.endswith("__init__.py") else None)
+        if any(file.startswith(f"{base}/") for file in self.sources):  # a folder, no __init__.py
+            spec = importlib.machinery.ModuleSpec(fullname, None, is_package=True)
+            spec.submodule_search_locations = [base]
+            return spec
+        return None
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        file = module.__spec__.origin
+        source = self.sources[file]
+        linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+        exec(compile(source, file, "exec", dont_inherit=True), module.__dict__)
+
+
+def _answer(header: dict, buffers: list[bytes], names: dict[str, str]) -> bytes:
+    number = header.pop("id")
+    try:
+        request = border.request_of(header, buffers)
+        value = evaluate(request, lambda name: _look_up(name, names))
+        tree, parts = border.take_apart(value)
+        return border.frame({"id": number, "value": tree}, parts)
+    except border.NotPlain as reason:
+        return border.frame({"id": number, "not_plain": str(reason)}, [])
+    except BaseException as error:
+        return border.frame({"id": number, "error": type(error).__name__[:80],
+                             "text": _text(error), "frames": _frames(error)}, [])
+
+
+def _look_up(name: str, names: dict[str, str]):
+    return getattr(importlib.import_module(names[name]), name)
+
+
+def _text(error: BaseException) -> str:
+    try:
+        text = f"{error.msg} (line {error.lineno})" if isinstance(error, SyntaxError) \
+            else str(error)
+        return text[:2000].encode("utf-8", "replace").decode("utf-8")
+    except BaseException:
+        return "(its text can't be shown)"
+
+
+def _frames(error: BaseException) -> list:
+    """[file, line, function, source line] of the submission's own innermost frames."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return [[str(error.filename)[:200], error.lineno or 0, "", str(error.text or "")[:200]]]
+    try:
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename[:1] != "/"]
+        return [[f.filename[:200], f.lineno, f.name[:100], (f.line or "")[:200]]
+                for f in frames[-FRAMES:] if not f.filename.startswith("<frozen")]
+    except builtins.BaseException:
+        return []
+
+
+def _receive(channel: socket.socket) -> tuple[dict, list[bytes]]:
+    head, payload = border.frame_lengths(_exactly(channel, border.LENGTHS))
+    return border.open_frame(_exactly(channel, head), _exactly(channel, payload))
+
+
+def _exactly(channel: socket.socket, count: int) -> bytes:
+    data = bytearray()
+    while len(data) < count:
+        piece = channel.recv(min(count - len(data), 1 << 20))
+        if not piece:
+            os._exit(0)  # the grader is done with this worker
+        data += piece
+    return bytes(data)
