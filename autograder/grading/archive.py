@@ -277,12 +277,14 @@ def _only_archive(box: Box) -> str | None:
 
 def _unwrap(box: Box, path: str) -> Box:
     try:
-        inner = _open_file(path, io.BytesIO(box.read(path, TOTAL)))
-    except Unreadable as error:
+        try:
+            data = box.read(path, TOTAL)
+        except Unreadable as error:
+            raise Unreadable(f"{shown(path)} {error}") from None
+        inner = _open_file(path, io.BytesIO(data))
+    except Unreadable:
         box.close()
-        reason = str(error)
-        name = shown(path)
-        raise Unreadable(reason if reason.startswith(name) else f"{name} {reason}") from None
+        raise
     if isinstance(inner, Single):
         return box
     box.close()

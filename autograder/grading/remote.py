@@ -98,7 +98,8 @@ class RemoteLab(Lab):
 
     def _value(self, worker: Worker, request: Request, seconds: float) -> Any:
         seconds = min(seconds, max(0.1, self._until - time.monotonic()))
-        header, parts = worker.ask(*border.request_tree(request), seconds)
+        tree, buffers = border.take_apart(request)
+        header, parts = worker.ask({"request": tree}, buffers, seconds)
         try:
             if "value" in header:
                 return border.put_together(header["value"], parts)

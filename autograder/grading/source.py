@@ -135,7 +135,7 @@ _OPAQUE = re.compile(
 
 
 def bare(text: str) -> str:
-    """The text with comments removed and every string empty, on one line; continued lines joined."""
+    """The text without comments, every string empty and on one line, continued lines joined."""
     text = _OPAQUE.sub(lambda found: "" if found[0].startswith("#") else '""', text)
     return text.replace("\\\n", " ")
 
@@ -165,7 +165,8 @@ def imported_modules(sources: Mapping[str, str] | Iterable[str]) -> set[str]:
         names.update(name.partition(".")[0] for name in _FROM.findall(code))
         names.update(_BY_NAME.findall(text))
         for clause in _IMPORT.findall(code):
-            names.update(re.split(r"[.\s]", part.strip(), maxsplit=1)[0] for part in clause.split(","))
+            parts = (part.strip() for part in clause.split(","))
+            names.update(re.split(r"[.\s]", part, maxsplit=1)[0] for part in parts)
     return {name for name in names if name.isidentifier()}
 
 

@@ -23,6 +23,7 @@ TEXT = 10_000  # characters of one string
 DIGITS = 1_000  # of one integer
 BYTES = 64 << 20  # of all arrays together
 HEADER = 16 << 20  # bytes of one frame's JSON
+REQUESTS = (Run, ArgumentsAfter, PeakMemory)
 ATTRIBUTES = 64  # names of one object looked at
 DTYPES = {"<f2", "<f4", "<f8", "<f16", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "|b1"}
 
@@ -82,6 +83,9 @@ class _Taker:
                     "kwargs": self.tree(value.kwargs, depth + 1)}
         if isinstance(value, Name):
             return {"name": value.name}
+        if isinstance(value, REQUESTS):
+            parts = [getattr(value, name) for name in value.__dataclass_fields__]
+            return {"request": type(value).__name__, "parts": self.sequence(parts, depth + 1)}
         return self.number_or_record(value, depth)
 
     def text(self, value: str) -> str:
@@ -155,7 +159,8 @@ def put_together(tree: Any, buffers: list[bytes]) -> Any:
     """The value of a (tree, buffers) from an untrusted side; NotPlain when anything is off."""
     try:
         return _build(tree, buffers, 0)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError,
+            StopIteration) as error:
         raise NotPlain(f"an answer that is no plain data ({error})") from None
 
 
@@ -182,6 +187,9 @@ def _build(tree: Any, buffers: list[bytes], depth: int) -> Any:
     if "call" in tree:
         return Call(str(tree["call"]), tuple(_build(tree["args"], buffers, depth + 1)),
                     _build(tree["kwargs"], buffers, depth + 1))
+    if "request" in tree:
+        kind = next(r for r in REQUESTS if r.__name__ == tree["request"])
+        return kind(*_build(tree["parts"], buffers, depth + 1))
     return Name(str(tree["name"]))
 
 
@@ -204,7 +212,8 @@ def _array(tree: dict, buffers: list[bytes]) -> Any:
         raise NotPlain("an array whose size is not that of its shape")
     values = np.frombuffer(data, dtype).reshape(shape)
     array = _laid_out(np, values, tree["steps"]) if "steps" in tree else values.copy()
-    array.flags.writeable = not tree.get("readonly", False)
+    if tree.get("readonly"):
+        array.flags.writeable = False
     return array
 
 
@@ -222,28 +231,7 @@ def _laid_out(np, values, steps: list[int]) -> Any:
     return view
 
 
-# --- requests, frames, files ---------------------------------------------------------------------
-
-
-def request_tree(request: Run | ArgumentsAfter | PeakMemory) -> tuple[Any, list[bytes]]:
-    """A request as (tree, buffers)."""
-    if isinstance(request, Run):
-        tree, buffers = take_apart(list(request.calls))
-        return {"run": tree}, buffers
-    if isinstance(request, ArgumentsAfter):
-        tree, buffers = take_apart(request.call)
-        return {"arguments_after": tree}, buffers
-    tree, buffers = take_apart([request.call, request.warm_up])
-    return {"peak_memory": tree}, buffers
-
-
-def request_of(tree: dict, buffers: list[bytes]) -> Run | ArgumentsAfter | PeakMemory:
-    """The request of a (tree, buffers)."""
-    ((kind, inner),) = tree.items()
-    value = put_together(inner, buffers)
-    if kind == "run":
-        return Run(tuple(value))
-    return ArgumentsAfter(value) if kind == "arguments_after" else PeakMemory(*value)
+# --- frames ----------------------------------------------------------------------------------------
 
 
 def frame(header: dict, buffers: list[bytes]) -> bytes:

@@ -88,7 +88,7 @@ class LocalLab(Lab):
         return self._answers()
 
     def _ask(self, request: Request) -> Any:
-        copy = border.request_of(*border.request_tree(request))  # the call's own arguments
+        copy = border.put_together(*border.take_apart(request))  # the call's own arguments
         try:
             value = evaluate.evaluate(copy, self._look_up)
             return border.put_together(*border.take_apart(value))

@@ -95,9 +95,9 @@ class _Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def _answer(header: dict, buffers: list[bytes], names: dict[str, str]) -> bytes:
-    number = header.pop("id")
+    number = header["id"]
     try:
-        request = border.request_of(header, buffers)
+        request = border.put_together(header["request"], buffers)
         value = evaluate(request, lambda name: _look_up(name, names))
         tree, parts = border.take_apart(value)
         return border.frame({"id": number, "value": tree}, parts)
