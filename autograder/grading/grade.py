@@ -18,7 +18,7 @@ from typing import Any
 
 from autograder.grading import intake, results
 from autograder.grading.process import Nursery
-from autograder.grading.remote import RemoteLab
+from autograder.grading.remote import RemoteLab, setup_for
 from autograder.kit.release import Release
 from autograder.kit.run import Judge, Result, planned
 
@@ -72,7 +72,7 @@ class Grader:
             done = planned(self.release.checks, seed)
         notes = list(submission.notes)
         staff = {"seed": seed, "digest": submission.digest}
-        with _Scratch(self.nursery.uid) as scratch:
+        with Scratch(self.nursery.uid) as scratch:
             lab = self._lab(submission, scratch)
             judge = Judge(lab, self.release.frozen_for, seed, self._diagnosis())
             try:
@@ -97,19 +97,12 @@ class Grader:
         return int.from_bytes(hashlib.sha256(secret).digest()[:4], "big") or 1
 
     def _lab(self, submission: intake.Submission, scratch: str) -> RemoteLab:
-        imported = intake.imported_modules(submission.sources)
-        own = {name.split("/")[0].removesuffix(".py") for name in submission.sources}
-        setup = {
-            "sources": {**submission.sources, **self.given},
-            "names": self.release.names,
-            "preload": sorted(imported - own),
-            "numpy": "numpy" in imported | intake.imported_modules(self.given),
-            "scratch": scratch, "uid": self.nursery.uid, "trust": self.trust,
-        }
+        setup = setup_for(submission.sources, self.given, self.release.names, scratch,
+                          self.nursery.uid, self.trust)
         return RemoteLab(self.nursery, setup, _answers(submission), submission.problems)
 
 
-class _Scratch:
+class Scratch:
     """A folder that the submission may write to, gone afterwards."""
 
     def __init__(self, uid: int | None):

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from typing import Any
 
+from autograder.grading.intake import imported_modules
 from autograder.grading.process import Died, Nursery, Output, Worker, ending
 from autograder.kit import border
 from autograder.kit.calls import ArgumentsAfter, PeakMemory, Request
@@ -123,6 +124,24 @@ class RemoteLab(Lab):
 
     def _end(self, name: str) -> int:
         return self._workers.pop(name).end()
+
+
+def setup_for(sources: dict[str, str], given: dict[str, str], names: dict[str, str], scratch: str,
+              uid: int | None, trust: bool) -> dict:
+    """
+    What a worker needs to hold a submission.
+
+    Args:
+        sources: the submission's files; `given` ones take the place of theirs
+        names: public name of the lab -> the module that defines it
+        scratch: the folder it may write to, which belongs to user `uid`
+        trust: leave it unconfined
+    """
+    sources = sources | given
+    imported = imported_modules(sources)
+    own = {name.split("/")[0].removesuffix(".py") for name in sources}
+    return {"sources": sources, "names": names, "preload": sorted(imported - own),
+            "numpy": "numpy" in imported, "scratch": scratch, "uid": uid, "trust": trust}
 
 
 def _raised(header: dict) -> CallFailed:

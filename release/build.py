@@ -1,0 +1,196 @@
+"""
+Builds a release: from the solutions to everything that is handed out or graded with.
+
+All of it is made and proven in a staging folder; only then does it take the old release's place,
+so that an interrupted or refused build leaves that whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.grading.grade import Graded, Grader
+from autograder.kit.check import checks_of
+from autograder.kit.errors import KitError
+from autograder.kit.release import Release
+from autograder.kit.run import FAILED, PASSED
+from release import package
+from release.freeze import Bench, freeze
+from release.package import Files
+from release.solution import ROOT, SOLUTIONS, Solution, labs, read_solution
+from release.swap import swap_in
+from release.term import Term, fill_answers, read_term
+
+
+@dataclass(frozen=True)
+class Built:
+    """One lab's artefacts and what grading said of the solution and of the stub."""
+
+    release: Release
+    student: Files
+    bundle: Files
+    solved: Graded
+    untouched: Graded
+
+
+def build(only: list[str], term_file: Path | None, out: Path | None) -> int:
+    """Build the labs (all of them when none is named); the table at the end says what came out."""
+    term = read_term(term_file)
+    root = out.resolve() if out else ROOT
+    dist = root / "dist" if out else ROOT / "release" / "dist"
+    with _staging(dist.parent) as staging, Bench() as bench:
+        built = [_build_lab(read_solution(lab), term, bench, staging) for lab in only or labs()]
+        for one in built:
+            lab = one.release.lab
+            package.write(one.student, staging / "assignments" / lab)
+            for kind, data in (("student", package.zipped(one.student, lab)),
+                               ("gradescope", package.zipped(one.bundle))):
+                (staging / "dist" / f"{lab}-{kind}.zip").write_bytes(data)
+        pairs = [(staging / "assignments" / b.release.lab, root / "assignments" / b.release.lab)
+                 for b in built]
+        _keep_others(dist, staging / "dist", [b.release.lab for b in built])
+        package.write({"manifest.json": _manifest(built, term, staging / "dist")},
+                      staging / "dist")
+        swap_in([*pairs, (staging / "dist", dist)])
+    print(table(built, dist))
+    return 0
+
+
+def _build_lab(solution: Solution, term: Term, bench: Bench, staging: Path) -> Built:
+    lab = solution.lab
+    values = freeze(solution, term, bench)
+    about = _about(solution, term)
+    stored = package.frozen_files(solution, values, about)
+    figures = _figures(solution, term, about, bench)
+    draft = package.student_files(solution, term, figures, stored)
+    about["version"] = _hash({**stored, **draft})[:8]
+    stored = package.frozen_files(solution, values, about)
+    student = package.student_files(solution, term, figures, stored)
+    folder = staging / "dist" / "frozen" / lab
+    package.write(stored, folder)
+    release = Release(lab, folder)
+    answers = {key: value for key, (value, _) in values["hidden"]["answers"].items()}
+    solved, untouched = _prove(solution, release, student, answers, staging, bench)
+    return Built(release, student, package.bundle_files(lab, stored, release), solved, untouched)
+
+
+def _about(solution: Solution, term: Term) -> dict[str, Any]:
+    """lab.json without its version."""
+    checks = _checks(solution.lab, term)
+    parts: dict[str, float] = {}
+    for check in checks:
+        parts[check.part] = parts.get(check.part, 0) + check.points
+    return {
+        "lab": solution.lab, "term": term.name, "names": solution.names,
+        "students": solution.students, "given": solution.given,
+        "functions": solution.functions, "parts": parts,
+        "points": sum(parts.values()),
+        "public_points": sum(c.points for c in checks if not c.hidden), **term.grading,
+    }
+
+
+def _checks(lab: str, term: Term) -> list:
+    public, hidden = (importlib.import_module(f"autograder.checks.{lab}.{audience}")
+                      for audience in ("public", "hidden"))
+    return checks_of(public) + checks_of(hidden, term.grading["hidden_visibility"])
+
+
+def _figures(solution: Solution, term: Term, about: dict[str, Any], bench: Bench
+             ) -> dict[str, Any]:
+    """What the placeholders of the lab's texts stand for."""
+    figures = {**term.figures(solution.lab), **term.tables["term"], "lab": solution.lab,
+               "points": about["points"], "public_points": about["public_points"],
+               **{f"points_{part}": points for part, points in about["parts"].items()}}
+    if (ROOT / "autograder" / "checks" / solution.lab / "figures.py").exists():
+        module = importlib.import_module(f"autograder.checks.{solution.lab}.figures")
+        with bench.lab(solution.sources, solution.names) as lab:
+            figures |= module.figures(lab, term.figures(solution.lab))
+    return figures
+
+
+def _prove(solution: Solution, release: Release, student: Files, answers: dict[str, Any],
+           staging: Path, bench: Bench) -> tuple[Graded, Graded]:
+    """Refuse a release whose solution is not full marks, or whose stub passes anything."""
+    work = staging / "work" / solution.lab
+    path = SOLUTIONS / solution.lab / "answers.toml"
+    shown = f"solutions/{solution.lab}/answers.toml"
+    filled = fill_answers(path.read_text(encoding="utf-8"), answers, shown)
+    solved = {name: text.encode() for name, text in solution.sources.items()}
+    package.write(solved | {"answers.toml": filled.encode()}, work / "solution")
+    package.write(student, work / "stub")
+    grader = Grader(release, trust=True)
+    try:
+        right, stub = (grader.grade(work / name) for name in ("solution", "stub"))
+    finally:
+        grader.close()
+    wrong = [r for r in right.results if r.outcome != PASSED]
+    if wrong:
+        raise KitError(f"{solution.lab}: the solution fails {wrong[0].check.id}: "
+                       f"{'; '.join(f'{a} {b}' for a, b in wrong[0].lines)}",
+                       "mend solution, check or oracle; nothing was written")
+    started = [r for r in stub.results if (r.outcome, r.status) != (FAILED, "not implemented")]
+    if started:
+        raise KitError(f"{solution.lab}: the fresh stub does not fail {started[0].check.id} with "
+                       f"NotImplementedError: {started[0].lines}",
+                       "every check must call something students write; nothing was written")
+    if filled != path.read_text(encoding="utf-8"):
+        path.write_text(filled, encoding="utf-8")
+        print(f"{shown}: answers of term {release.about['term']} written")
+    return right, stub
+
+
+def _hash(files: Files) -> str:
+    digest = hashlib.sha256()
+    for name, data in sorted(files.items()):
+        digest.update(f"{name}\0{len(data)}\0".encode() + data)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _staging(beside: Path):
+    """A folder on the release's own disk, gone afterwards."""
+    beside.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=".build-", dir=beside))
+    try:
+        (folder / "dist").mkdir()
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _keep_others(old: Path, new: Path, built: list[str]) -> None:
+    """Bring along what the last build made of labs that this one leaves alone."""
+    for lab in set(labs()) - set(built):
+        for name in (f"{lab}-student.zip", f"{lab}-gradescope.zip"):
+            if (old / name).exists():
+                shutil.copy2(old / name, new / name)
+        if (old / "frozen" / lab).exists():
+            shutil.copytree(old / "frozen" / lab, new / "frozen" / lab)
+
+
+def _manifest(built: list[Built], term: Term, dist: Path) -> bytes:
+    files = {p.relative_to(dist).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest()
+             for p in sorted(dist.rglob("*")) if p.is_file()}
+    labs_built = {b.release.lab: {"version": b.release.version, "points": b.release.about["points"],
+                                  "parts": b.release.about["parts"]} for b in built}
+    return package._json({"term": term.name, "labs": labs_built, "files": files})
+
+
+def table(built: list[Built], dist: Path) -> str:
+    """What came out, a row a lab."""
+    rows = [f"{'lab':18} checks points solution stub  student.zip gradescope.zip version"]
+    for one in built:
+        about, lab = one.release.about, one.release.lab
+        sizes = [(dist / f"{lab}-{kind}.zip").stat().st_size / 1024
+                 for kind in ("student", "gradescope")]
+        rows.append(f"{lab:18} {len(one.release.checks):6} {about['points']:6g} "
+                    f"{one.solved.score:8g} {one.untouched.score:4g} {sizes[0]:8.0f} KiB "
+                    f"{sizes[1]:10.0f} KiB {one.release.version}")
+    return "\n".join(rows)

@@ -1,0 +1,143 @@
+"""
+Freezes what a grader needs to know of the solution: values, never code.
+
+Public and hidden cases, the written questions' answers, and what the right solution and every
+known mistake say to the diagnostic requests.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+from autograder.grading.grade import Scratch
+from autograder.grading.process import Nursery
+from autograder.grading.remote import RemoteLab, setup_for
+from autograder.kit.calls import call
+from autograder.kit.diagnosis import answer
+from autograder.kit.errors import KitError
+from autograder.kit.lab import Lab
+from release.solution import ROOT, Solution
+from release.term import Term, tomllib
+
+MISTAKES = ROOT / "autograder" / "mistakes"
+AT_ONCE = 2  # workers
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One known mistake: a snippet of the solution and what a student would write instead."""
+
+    id: str
+    part: str
+    file: str
+    snippet: str
+    instead: str
+    hint: str
+
+
+class Bench:
+    """Runs trusted sources in workers, a few at a time."""
+
+    def __init__(self):
+        self.nurseries = [Nursery(slot) for slot in range(AT_ONCE)]
+        self.free: Queue[Nursery] = Queue()
+        for nursery in self.nurseries:
+            self.free.put(nursery)
+
+    def __enter__(self) -> Bench:
+        return self
+
+    def __exit__(self, *error) -> None:
+        for nursery in self.nurseries:
+            nursery.close()
+
+    @contextmanager
+    def lab(self, sources: dict[str, str], names: dict[str, str]) -> Iterator[Lab]:
+        """A lab that holds the sources."""
+        nursery = self.free.get()
+        try:
+            with Scratch(None) as scratch:
+                lab = RemoteLab(nursery, setup_for(sources, {}, names, scratch, None, True), {}, {})
+                try:
+                    yield lab
+                finally:
+                    lab.close()
+        finally:
+            self.free.put(nursery)
+
+    def map(self, function, items: list) -> list:
+        """function(item) for every item, a few at a time, in order."""
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            return list(pool.map(function, items))
+
+
+def freeze(solution: Solution, term: Term, bench: Bench) -> dict[str, Any]:
+    """What the frozen files hold: public, hidden and diagnosis, by name."""
+    reference = importlib.import_module(f"autograder.checks.{solution.lab}.reference")
+    figures = term.figures(solution.lab)
+    with bench.lab(solution.sources, solution.names) as lab:
+        public = _cases(lab, reference.public(call, figures))
+        hidden = _cases(lab, reference.hidden(call, figures))
+        answers = reference.answers(lab, figures)
+    return {
+        "public": {"cases": public, "answers": {}},
+        "hidden": {"cases": hidden, "answers": answers},
+        "diagnosis": _diagnosis(solution, reference.diagnostics(call), bench),
+    }
+
+
+def _cases(lab: Lab, named: dict[str, list]) -> dict[str, list]:
+    return {name: [(c, value) for c, value in zip(calls, lab.run_all(calls), strict=True)]
+            for name, calls in named.items()}
+
+
+def _diagnosis(solution: Solution, requests: dict[str, list], bench: Bench) -> dict[str, dict]:
+    mistakes = read_mistakes(solution)
+
+    def answers(sources: dict[str, str], part: str) -> list:
+        with bench.lab(sources, solution.names) as lab:
+            return [answer(lab, request) for request in requests[part]]
+
+    known = bench.map(lambda m: answers(mistaken(solution, m), m.part), mistakes)
+    right = bench.map(lambda part: answers(solution.sources, part), list(requests))
+    return {
+        part: {"requests": requests[part], "right": right[i], "mistakes": [
+            {"id": m.id, "hint": m.hint, "answers": a}
+            for m, a in zip(mistakes, known, strict=True) if m.part == part]}
+        for i, part in enumerate(requests)
+    }
+
+
+def read_mistakes(solution: Solution) -> list[Mistake]:
+    """The known mistakes of a lab; KitError for one that does not fit the solution."""
+    path = MISTAKES / f"{solution.lab}.toml"
+    if not path.exists():
+        return []
+    mistakes = [Mistake(**entry) for entry in
+                tomllib.loads(path.read_text(encoding="utf-8")).get("mistake", [])]
+    shown = path.relative_to(ROOT)
+    seen: set[str] = set()
+    for mistake in mistakes:
+        count = solution.sources.get(mistake.file, "").count(mistake.snippet)
+        if count != 1:
+            raise KitError(f"{shown}: {mistake.id}: its snippet occurs {count} times in "
+                           f"{mistake.file}", "a snippet must occur exactly once")
+        if mistake.id in seen:
+            raise KitError(f"{shown}: {mistake.id} occurs twice", "give each mistake its own id")
+        seen.add(mistake.id)
+    return mistakes
+
+
+def mistaken(solution: Solution, mistake: Mistake) -> dict[str, str]:
+    """The solution's sources with the mistake in them."""
+    text = solution.sources[mistake.file].replace(mistake.snippet, mistake.instead)
+    return solution.sources | {mistake.file: text}
+
+
