@@ -25,12 +25,13 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from autograder.grading.archive import shown
 from autograder.grading.source import (
     LARGEST,
     LARGEST_PARSED,
+    OPAQUE,
     Outline,
     Unreadable,
-    functions_defined,
     is_stub,
     outline,
     parse,
@@ -82,13 +83,18 @@ def functions_from_notebook(
     return found.sources, found.notes, found.problems
 
 
-def read_notebook(text: str, wanted: Wanted, beside: Mapping[str, str] | None = None) -> Notebook:
+def read_notebook(
+    text: str,
+    wanted: Wanted,
+    beside: Mapping[str, str] | None = None,
+    title: str = "the notebook",
+) -> Notebook:
     """The same as a Notebook; `beside` holds the wanted files that lie next to it, by name."""
     try:
         cells, notes = _cells(text)
     except Unreadable as error:
-        return Notebook(problems={file: f"the notebook {error}" for file in wanted.students})
-    reading = _Reading(wanted, beside or {}, notes)
+        return Notebook(problems={file: f"{title} {error}" for file in wanted.students})
+    reading = _Reading(wanted, beside or {}, notes, title)
     for number, kind, source in cells:
         if kind == "code":
             reading.code(number, source)
@@ -99,11 +105,15 @@ def read_notebook(text: str, wanted: Wanted, beside: Mapping[str, str] | None = 
 
 def _cells(text: str) -> tuple[list[tuple[int, str, str]], list[str]]:
     """(number, type, source) of each cell, and what is odd about the notebook."""
+    if len(text) > LARGEST_NOTEBOOK:
+        raise Unreadable(
+            f"is larger than {size(LARGEST_NOTEBOOK)}: clear its outputs and hand it in again"
+        )
     try:  # numbers are not needed, and an endless one takes long to convert
         data = json.loads(text, parse_int=lambda _: 0, parse_float=lambda _: 0.0)
     except json.JSONDecodeError as error:
         raise Unreadable(f"is no JSON (line {error.lineno}: {error.msg})") from None
-    except RecursionError:
+    except (RecursionError, MemoryError):
         raise Unreadable("is nested too deeply to be read") from None
     if not isinstance(data, dict):
         raise Unreadable("is JSON, but no notebook")
@@ -164,8 +174,14 @@ class _Item:
     outline: Outline | None = None  # of a function
     module: str = ""  # of an import from a students' file, which is replaced once all is read
     name: str = ""  # what it takes from there: a name, "*", or "" for the module itself
+    borrowed: bool = False  # it takes a name from a students' file beside the notebook
+
+    @property
+    def unfinished(self) -> bool:
+        return self.outline is not None and self.outline.unfinished
 
 
+_DEF = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, *_FUNCTION, ast.ClassDef)
 _IMPORTS = (ast.Import, ast.ImportFrom)
@@ -174,59 +190,63 @@ _IMPORTS = (ast.Import, ast.ImportFrom)
 class _Reading:
     """One pass over a notebook's cells, and what comes of it."""
 
-    def __init__(self, wanted: Wanted, beside: Mapping[str, str], notes: list[str]):
+    def __init__(self, wanted: Wanted, beside: Mapping[str, str], notes: list[str], title: str):
         self.wanted = wanted
         self.beside = beside
         self.notes = notes
+        self.title = title
         self.stems = {file.removesuffix(".py") for file in wanted.students}
         self.items: list[_Item] = []
         self.futures: set[str] = set()
-        self.broken: dict[str, str] = {}  # wanted function -> why its cell can't be used
+        self.broken: dict[str, str] = {}  # wanted function -> why its code cell can't be used
+        self.idle: dict[str, str] = {}  # wanted function -> the text cell in which it stands
 
     def code(self, number: int, source: str):
-        magic, source = _cell_magic(source)
-        if magic in _NOT_PYTHON:
-            self._lost(number, source, f"begins with %%{magic}, so it is not run as Python")
-            return
-        if magic == "writefile":
-            file = source.partition("\n")[0].split()[-1:]
+        magic, argument, source = _cell_magic(source)
+        if magic in ("writefile", "file"):
+            if not argument.endswith(".py"):
+                return
             self.notes.append(
-                f"cell {number} writes a file ({', '.join(file)[:80]}); its text was read as a cell"
+                f"cell {number} writes {shown(argument.split()[-1])}; its text was read as a cell"
             )
+        elif magic in _NOT_PYTHON:
+            self._lost(self.broken, number, source, f"begins with %%{magic} and is not Python")
+            return
         try:
             tree, source = _parse_cell(source)
-            items = list(self._statements(number, tree, source))
+            for item in self._statements(number, tree, source):
+                if len(self.items) == MOST_STATEMENTS:
+                    raise Unreadable(f"goes beyond {MOST_STATEMENTS:,} definitions")
+                self.items.append(item)
         except Unreadable as error:
-            self._lost(number, source, str(error), said=True)
-            return
-        room = MOST_STATEMENTS - len(self.items)
-        self.items.extend(items[:room])
-        if len(items) > room:
-            self._lost(number, source, f"has more than {MOST_STATEMENTS:,} statements", said=True)
+            self._lost(self.broken, number, source, str(error))
+            self.notes.append(f"cell {number} was left out: it {error}")
 
     def prose(self, number: int, kind: str, source: str):
         """A cell that is never run: it matters only when a function stands in it by mistake."""
         kind = kind if kind in ("markdown", "raw", "heading", "html") else "not code"
-        self._lost(number, source, f"is of type {kind}, so it is never run")
+        self._lost(self.idle, number, source, f"is of type {kind}, so it is never run")
 
-    def _lost(self, number: int, source: str, reason: str, said: bool = False):
-        names = [n for n in self.wanted.functions if re.search(rf"(?m)^\s*def\s+{n}\b", source)]
-        for name in names:
-            self.broken[name] = f"cell {number} defines {name}, but it {reason}"
-        if said:
-            self.notes.append(f"cell {number} was left out: it {reason}")
+    def _lost(self, into: dict[str, str], number: int, source: str, reason: str):
+        for name in _DEF.findall(source):
+            if name in self.wanted.functions:
+                into[name] = f"cell {number} defines {name}, but it {reason}"
 
     def _statements(self, number: int, tree: ast.Module, source: str) -> Iterator[_Item]:
         lines = source.split("\n")
         for node in tree.body:
             if isinstance(node, _IMPORTS):
                 yield from self._imports(number, node)
-            elif _is_quiet(node):
+            elif _is_quiet(node, self.stems):
+                text = _segment(lines, node)
                 try:
-                    yield _item(number, node, _segment(lines, node))
+                    yield _item(number, node, text)
                 except Unreadable as error:
-                    if getattr(node, "name", "") in self.wanted.functions:
-                        self._lost(number, source, str(error), said=True)
+                    if isinstance(node, _FUNCTION):
+                        self._lost(self.broken, number, text, str(error))
+                        self.notes.append(
+                            f"{shown(node.name)} of cell {number} was left out: it {error}"
+                        )
 
     def _imports(self, number: int, node: ast.Import | ast.ImportFrom) -> Iterator[_Item]:
         """One item a name, so that an import of something unneeded is not pulled in by another."""
@@ -237,12 +257,13 @@ class _Reading:
                     self.futures.add(alias.name)
                 continue
             rename = f" as {alias.asname}" if alias.asname else ""
-            source = module if isinstance(node, ast.ImportFrom) else alias.name
-            binds = alias.asname or alias.name.partition(".")[0]
             whole = isinstance(node, ast.Import)
+            source = alias.name if whole else module
+            binds = alias.asname or alias.name.partition(".")[0]
+            taken = f"import {alias.name}{rename}"
             yield _Item(
                 number,
-                f"import {alias.name}{rename}" if whole else f"from {module} import {alias.name}{rename}",
+                taken if whole else f"from {module} {taken}",
                 frozenset() if alias.name == "*" else frozenset([binds]),
                 changes=frozenset([binds] if whole and "." in alias.name and not rename else []),
                 module=source if source in self.stems else "",
@@ -253,7 +274,11 @@ class _Reading:
         own = {name for item in self.items if not item.module for name in item.binds}
         items = [kept for item in self.items if (kept := self._without_circle(item, own))]
         chosen = _Choice(items)
-        defined = {name for name in self.wanted.functions if name in chosen.binders}
+        defined = {
+            name
+            for name in self.wanted.functions
+            if (i := chosen.last(name)) is not None and not items[i].borrowed
+        }
         for name in sorted(defined):
             self._say_which(name, chosen)
         texts = chosen.texts(defined)
@@ -261,6 +286,9 @@ class _Reading:
         head = f'"""What the functions of {self.wanted.lab} need of the notebook\'s cells."""\n'
         if self.futures:
             head += f"from __future__ import {', '.join(sorted(self.futures))}\n"
+        for stem in sorted({item.module for item in self.items if item.module and not item.name}):
+            if f"{stem}.py" in self.beside:  # import stem: its names, before the notebook's own
+                head += f"from {_module(stem)} import *\n"
         sources, problems = {}, {}
         for file in self.wanted.students:
             functions = self.wanted.functions_of(file)
@@ -284,7 +312,7 @@ class _Reading:
             problems,
             frozenset(chosen.binders),
             frozenset(name for name in defined if not is_stub(name, outlines)),
-            frozenset(name for name, o in outlines.items() if o.raises and not o.returns),
+            frozenset(name for name, found in outlines.items() if found.unfinished),
         )
 
     def _front(self, file: str, combined: str, functions: list[str]) -> str:
@@ -295,13 +323,13 @@ class _Reading:
         return "\n".join(lines) + "\n"
 
     def _missing(self, name: str, defined: Iterable[str]) -> str:
-        if name in self.broken:
-            return self.broken[name]
+        if name in self.broken or name in self.idle:
+            return self.broken.get(name) or self.idle[name]
         found = ", ".join(sorted(defined)) or "none of the lab's functions"
-        return f"{name} was looked for in the notebook; its cells define {found}"
+        return f"{name} was looked for in {self.title}; its cells define {found}"
 
     def _without_circle(self, item: _Item, own: set[str]) -> _Item | None:
-        """The item; or what stands for it when it imports from a file that the notebook replaces."""
+        """The item, or what stands for an import from a file that the notebook replaces."""
         if not item.module:
             return item
         file = f"{item.module}.py"
@@ -315,7 +343,8 @@ class _Reading:
             return replace(plain, text=f"{bound} = {item.name}", now=frozenset([item.name]))
         if file in self.beside:
             rename = "" if bound in ("", item.name) else f" as {bound}"
-            return replace(plain, text=f"from {_module(file)} import {item.name}{rename}")
+            text = f"from {_module(file)} import {item.name}{rename}"
+            return replace(plain, text=text, borrowed=True)
         if item.name != "*":
             self.notes.append(
                 f"cell {item.cell} imports {item.name} from {file}, which was not handed in beside "
@@ -331,16 +360,18 @@ class _Reading:
             self.notes.append(f"{self.broken[name]}; the one in cell {used.cell} is used")
         if len(places) < 2 or any(item.outline is None for item in places):
             return
-        where = f"{name} is defined in cells {_and(cells)}" if len(cells) > 1 else (
-            f"{name} is defined {len(places)} times in cell {used.cell}"
-        )
         last = used is places[-1]
-        why = "as when the notebook runs from top to bottom" if last else (
-            f"since the later one, in cell {places[-1].cell}, is still the stub"
+        if len(cells) == 1:
+            where = f"{name} is defined {len(places)} times in cell {used.cell}"
+            which = "the last one" if last else "an earlier one"
+        else:
+            where = f"{name} is defined in cells {_and(cells)}"
+            which = f"the one in cell {used.cell}"
+        why = (
+            "as when the notebook runs from top to bottom"
+            if last
+            else f"since the last one, in cell {places[-1].cell}, is still the stub"
         )
-        which = f"the one in cell {used.cell}" if len(cells) > 1 else "the last one"
-        if len(cells) == 1 and not last:
-            which, why = "the one that is written", "since the last one is still the stub"
         self.notes.append(f"{where}; {which} is used, {why}")
 
 
@@ -365,8 +396,16 @@ class _Choice:
                 self.binders.setdefault(name, []).append(i)
             for name in item.changes:
                 self.changers.setdefault(name, []).append(i)
-            if not item.binds and not item.changes:
+            if item.text.endswith(" import *"):
                 self.stars.append(i)
+        self._stubs = {i for i, item in enumerate(items) if item.unfinished}
+        rest_on = self.outlines()
+        for name, places in self.binders.items():
+            if len(places) > 1:
+                helpers = {helper: o for helper, o in rest_on.items() if helper != name}
+                for i in places:
+                    if (found := items[i].outline) and is_stub("", {**helpers, "": found}):
+                        self._stubs.add(i)
 
     def last(self, name: str, before: int | None = None) -> int | None:
         """
@@ -377,12 +416,12 @@ class _Choice:
         places = self.binders.get(name)
         if not places:
             return None
-        written = [i for i in places if not _raises(self.items[i])] or places
+        written = [i for i in places if i not in self._stubs] or places
         if before is None:
             return written[-1]
-        return next((i for i in reversed(written) if i < before), None) or next(
-            (i for i in written if i != before), None
-        )
+        earlier = [i for i in written if i < before]
+        later = [i for i in written if i > before]
+        return earlier[-1] if earlier else later[0] if later else None
 
     def outlines(self) -> dict[str, Outline]:
         used = {name: self.items[self.last(name)].outline for name in self.binders}
@@ -409,6 +448,8 @@ class _Choice:
             if item.cell != cell:
                 texts.append(f"\n\n# cell {item.cell}\n")
                 cell = item.cell
+            elif "\n" in item.text:
+                texts.append("\n\n")
             texts.append(item.text + "\n")
         return texts
 
@@ -454,14 +495,10 @@ class _Choice:
                 todo.pop()
 
 
-def _raises(item: _Item) -> bool:
-    return bool(item.outline and item.outline.raises and not item.outline.returns)
-
-
 _FUTURES = {"annotations", "division", "generator_stop", "print_function", "unicode_literals"}
 
 
-def _is_quiet(node: ast.stmt) -> bool:
+def _is_quiet(node: ast.stmt, stems: set[str]) -> bool:
     """Is it a definition, or a block of nothing but definitions, such as try: import?"""
     todo = [node]
     while todo:
@@ -470,6 +507,11 @@ def _is_quiet(node: ast.stmt) -> bool:
             todo.extend(node.body + getattr(node, "orelse", []) + getattr(node, "finalbody", []))
             todo.extend(s for handler in getattr(node, "handlers", []) for s in handler.body)
         elif not isinstance(node, (*_SIMPLE, *_IMPORTS, ast.Pass)):
+            return False
+        elif isinstance(node, _IMPORTS) and stems & {
+            getattr(node, "module", ""),
+            *(alias.name for alias in node.names),
+        }:
             return False
         elif isinstance(node, ast.AnnAssign) and node.value is None:
             return False
@@ -490,40 +532,73 @@ def _item(number: int, node: ast.stmt, text: str) -> _Item:
     with parsing():
         compile(text, "cell", "exec", dont_inherit=True)
         table = symtable.symtable(text, "cell", "exec")
-    binds = {s.get_name() for s in table.get_symbols() if _is_bound(s)}
-    now: set[str] = set()
+    binds, changes = _targets(node)
+    now: set[str] = set(changes)
     later: set[str] = set()
     tables = [(table, True)]
     while tables:
         scope, runs = tables.pop()
-        outer = scope is table
         for symbol in scope.get_symbols():
-            if (outer or symbol.is_global()) and (symbol.is_referenced() or not outer):
-                (now if runs else later).add(symbol.get_name())
+            name = symbol.get_name()
+            if scope is not table:
+                needed = symbol.is_global()
+            else:  # a comprehension's variable is assigned here, from Python 3.12 on
+                needed = symbol.is_referenced() and (name in binds or not symbol.is_assigned())
+            if needed:
+                (now if runs else later).add(name)
         for child in scope.get_children():
-            called = child.get_type() == "function" and not child.get_name().endswith("comp")
+            called = child.get_type() == "function" and child.get_name() not in _COMPREHENSIONS
             tables.append((child, runs and not called))
-    changes = set()
-    targets = [node.target] if isinstance(node, ast.AugAssign) else getattr(node, "targets", [])
-    for target in targets:
-        changed = isinstance(node, ast.AugAssign)
-        while isinstance(target, (ast.Subscript, ast.Attribute, ast.Starred)):
-            target, changed = target.value, True
-        if changed and isinstance(target, ast.Name):
-            changes.add(target.id)
     return _Item(
         number,
         text,
-        frozenset(binds - changes),
+        frozenset(binds),
         frozenset(changes),
-        frozenset(now | changes),
+        frozenset(now),
         frozenset(later),
         outline(node) if isinstance(node, _FUNCTION) else None,
     )
 
 
-def _is_bound(symbol: symtable.Symbol) -> bool:
-    return symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+_COMPREHENSIONS = {"listcomp", "setcomp", "dictcomp", "genexpr"}
+
+
+def _targets(statement: ast.stmt) -> tuple[set[str], set[str]]:
+    """The names that a definition binds, and those whose value it changes."""
+    binds: set[str] = set()
+    changes: set[str] = set()
+    todo: list[ast.AST] = [statement]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (*_FUNCTION, ast.ClassDef)):
+            binds.add(node.name)
+        elif isinstance(node, _IMPORTS):
+            binds.update(a.asname or a.name.partition(".")[0] for a in node.names)
+        elif isinstance(node, ast.AugAssign):
+            changes.add(_base(node.target))
+        elif isinstance(node, ast.Name):
+            binds.add(node.id)
+        elif isinstance(node, (ast.Subscript, ast.Attribute)):
+            changes.add(_base(node))
+        elif isinstance(node, ast.Assign):
+            todo.extend(node.targets)
+        elif isinstance(node, ast.AnnAssign):
+            todo.append(node.target)
+        elif isinstance(node, ast.With):
+            todo.extend(item.optional_vars for item in node.items if item.optional_vars)
+            todo.extend(node.body)
+        elif isinstance(
+            node, (ast.If, ast.Try, ast.excepthandler, ast.Tuple, ast.List, ast.Starred)
+        ):
+            todo.extend(n for n in ast.iter_child_nodes(node) if n is not getattr(node, "test", 0))
+    return binds, changes - {""}
+
+
+def _base(node: ast.expr) -> str:
+    """The variable of which this is a part: X of X[0].a, "" of f()[0]."""
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 # What IPython adds to Python.
@@ -532,21 +607,20 @@ _NOT_PYTHON = {
     "bash", "sh", "script", "system", "sx", "cmd", "html", "HTML", "javascript", "js", "latex",
     "markdown", "svg", "SVG", "perl", "ruby", "R", "sql", "cython", "python2", "pypy",
 }  # fmt: skip
-_CELL_MAGIC = re.compile(r"\s*%%(\w+)[^\n]*(?:\n|\Z)")
-_SHELL = re.compile(r"(pip3?|conda|apt|apt-get|git|cd|ls|ll|mkdir|cat|rm|cp|mv|wget|curl)[ \t]+[\w./~-]")
-_LINE = re.compile(r"[%!?/,;]|[\w.,\[\] \t]+=[ \t]*[!%](?!=)")
-_TOKEN = re.compile(
-    r'(?P<long>"""(?:[^"\\]+|\\.|"(?!""))*(?:"""|\\?\Z)|\'\'\'(?:[^\'\\]+|\\.|\'(?!\'\'))*(?:\'\'\'|\\?\Z))'
-    r'|"(?:[^"\\\n]+|\\.)*(?:"|)|\'(?:[^\'\\\n]+|\\.)*(?:\'|)'
-    r"|#[^\n]*|\\\n|[^\"'#\\\n()\[\]{}]+|[\s\S]",
-    re.DOTALL,
+_CELL_MAGIC = re.compile(r"\s*%%(\w+)([^\n]*)(?:\n|\Z)")
+_SHELL = re.compile(
+    r"(pip3?|conda|apt|apt-get|git|cd|ls|ll|mkdir|cat|rm|cp|mv|wget|curl)[ \t]+[\w./~-][^=\n]*$",
+    re.MULTILINE,
 )
+_LINE = re.compile(r"[%!?/,;]|[\w.,\[\] \t]+=[ \t]*[!%](?!=)")
+_INDENT = re.compile(r"[ \t]*")
+_TOKEN = re.compile(OPAQUE + r"|\\\n|[^\"'#\\\n()\[\]{}]+|.", re.DOTALL | re.IGNORECASE)
 
 
-def _cell_magic(source: str) -> tuple[str, str]:
-    """The name of the cell's magic, or "", and the cell without it."""
+def _cell_magic(source: str) -> tuple[str, str, str]:
+    """The name and argument of the cell's magic, or "", and the cell without it."""
     found = _CELL_MAGIC.match(source)
-    return (found[1], source[found.end() :]) if found else ("", source)
+    return (found[1], found[2].strip(), source[found.end() :]) if found else ("", "", source)
 
 
 def _parse_cell(source: str) -> tuple[ast.Module, str]:
@@ -570,17 +644,12 @@ def _without_magics(source: str, shell: bool = False) -> str:
     """The cell with pass in place of each line that only IPython knows: %x, !x, x?, y = !x."""
     parts, at = [], 0
     while at < len(source):
-        start = at + len(source[at:]) - len(source[at:].lstrip(" \t"))
-        line = _SHELL if shell else _LINE
-        if line.match(source, start) and not (shell and "=" in source[start:].split("\n", 1)[0]):
-            end = _physical_end(source, start)
-            known = True
+        start = _INDENT.match(source, at).end()
+        if (_SHELL if shell else _LINE).match(source, start):
+            end, known = _physical_end(source, start), True
         else:
-            end, code = _logical_end(source, start)
-            known = code.rstrip().endswith("?")
-        text = source[start:end]
-        if known:
-            text = "pass" + "\n" * text.count("\n")
+            end, known = _logical_end(source, start)
+        text = "pass" + "\n" * source.count("\n", start, end) if known else source[start:end]
         parts += [source[at:start], text]
         at = end
     return "".join(parts)
@@ -597,17 +666,17 @@ def _physical_end(source: str, at: int) -> int:
         at = end
 
 
-def _logical_end(source: str, at: int) -> tuple[int, str]:
-    """Behind the line and what brackets and strings join to it; and its text without comments."""
-    depth, code = 0, []
+def _logical_end(source: str, at: int) -> tuple[int, bool]:
+    """Behind the line and all that brackets and strings join to it; does it end in a ? (help)"""
+    depth, last, end = 0, "", at
     for token in _TOKEN.finditer(source, at):
-        text = token[0]
+        text, end = token[0], token.end()
         if text in "([{":
             depth += 1
         elif text in ")]}":
             depth -= 1
         elif text == "\n" and depth <= 0:
-            return token.end(), "".join(code)
-        if text[0] not in "#\"'":
-            code.append(text)
-    return len(source), "".join(code)
+            break
+        if text[0] != "#" and not text.isspace():
+            last = text
+    return end, last.rstrip().endswith("?")

@@ -78,7 +78,7 @@ def _decode(data: bytes) -> tuple[str, str]:
         pass
     if b"\0" in data:
         raise Unreadable("holds NUL bytes, which Python source may not")
-    # Two bytes a character, all of them high, is Chinese text; a lone high byte is a Western accent.
+    # Chinese text has two bytes a character, both high; a lone high byte is a Western accent.
     if all(len(run) % 2 == 0 for run in re.findall(rb"[\x80-\xff]+", data)):
         try:
             return data.decode("gb18030"), "GB18030"
@@ -124,14 +124,14 @@ def _cookie(data: bytes) -> str:
 
 # One string or comment; an unclosed one reaches to where Python would stop looking for its end.
 # Each alternative ends in something that always matches, so nothing is ever tried twice.
-_OPAQUE = re.compile(
+OPAQUE = (
     r"#[^\n]*"
     r'|(?:\b[rbuf]{1,2})?"""(?:[^"\\]+|\\.|"(?!""))*(?:"""|\\?\Z)'
     r"|(?:\b[rbuf]{1,2})?'''(?:[^'\\]+|\\.|'(?!''))*(?:'''|\\?\Z)"
     r'|(?:\b[rbuf]{1,2})?"(?:[^"\\\n]+|\\.)*(?:"|)'
-    r"|(?:\b[rbuf]{1,2})?'(?:[^'\\\n]+|\\.)*(?:'|)",
-    re.DOTALL | re.IGNORECASE,
+    r"|(?:\b[rbuf]{1,2})?'(?:[^'\\\n]+|\\.)*(?:'|)"
 )
+_OPAQUE = re.compile(OPAQUE, re.DOTALL | re.IGNORECASE)
 
 
 def bare(text: str) -> str:
@@ -244,6 +244,11 @@ class Outline:
     returns: bool  # it gives back a value, or yields one
     names: frozenset[str]  # all names that it uses
 
+    @property
+    def unfinished(self) -> bool:
+        """Is it a stub by itself? A stub raises NotImplementedError and returns nothing."""
+        return self.raises and not self.returns
+
 
 def outline(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Outline:
     """The function's outline, without those of functions defined inside it."""
@@ -270,8 +275,7 @@ def is_stub(name: str, found: Mapping[str, Outline]) -> bool:
     """
     Is this function as it was handed out, or does it rest on one that is?
 
-    A stub raises NotImplementedError and returns nothing. In doubt a function is a stub: that only
-    decides between a student's two versions of it.
+    In doubt a function is a stub: that only decides between a student's two versions of it.
     """
     seen, todo = set(), [name]
     while todo:
@@ -279,7 +283,7 @@ def is_stub(name: str, found: Mapping[str, Outline]) -> bool:
         if name in seen or name not in found:
             continue
         seen.add(name)
-        if found[name].raises and not found[name].returns:
+        if found[name].unfinished:
             return True
         todo.extend(found[name].names)
     return False
@@ -299,7 +303,7 @@ def unfinished(text: str) -> set[str]:
     """Names of the functions that the text defines as stubs of their own."""
     if "NotImplementedError" not in text:
         return set()
-    return {name for name, o in outlines(text).items() if o.raises and not o.returns}
+    return {name for name, found in outlines(text).items() if found.unfinished}
 
 
 def is_stub_file(text: str, functions: Iterable[str] = ()) -> bool:
