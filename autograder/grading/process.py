@@ -138,6 +138,7 @@ class Worker:
         """Kill the process and whatever it started; its wait status."""
         for fd in list(self.pipes):
             self._drain(fd)
+        for fd in self.pipes:
             os.close(fd)
         self.pipes.clear()
         self.channel.close()

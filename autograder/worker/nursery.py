@@ -9,15 +9,21 @@ each; a spawn order brings the worker's channel, stdout and stderr as descriptor
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import os
 import signal
 import socket
+import stat
 import sys
 import time
 from pathlib import Path
 
 ORDER = 64 << 10  # bytes of one order
+LATER = ("numpy.fft", "numpy.linalg", "numpy.ma", "numpy.random", "concurrent.futures.thread",
+         "encodings.latin_1", "encodings.utf_16")
+# what numpy and Python load when they are first asked: no longer possible for a worker that is
+# another user where only root may read the interpreter
 
 
 def main(control_fd: int, numpy_home: str) -> None:
@@ -55,8 +61,18 @@ def _load_numpy(home: str) -> None:
 
         sys.path.remove(home)
         np.ones((2, 2)) @ np.ones((2, 2))  # BLAS sets itself up before the first fork
+        importlib.import_module("tracemalloc")
+        if os.geteuid() == 0 and not _open_to_all(os.__file__):
+            for name in LATER:
+                importlib.import_module(name)
     gc.collect()
     gc.freeze()  # the workers' collector leaves shared pages alone
+
+
+def _open_to_all(file: str) -> bool:
+    """Whether every user may read the file, by the folders above it."""
+    above = Path(file).resolve().parents
+    return all(folder.stat().st_mode & stat.S_IXOTH for folder in above)
 
 
 def _fork(control: socket.socket, fds: list[int], confinement, serve) -> int:

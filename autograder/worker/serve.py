@@ -73,22 +73,26 @@ class _Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def find_spec(self, fullname, path=None, target=None):
         base = fullname.replace(".", "/")
-        for file in (f"{base}.py", f"{base}/__init__.py"):
-            if file in self.sources:
-                return importlib.util.spec_from_file_location(
-                    fullname, file, loader=self,
-                    submodule_search_locations=[base] if file.endswith("__init__.py") else None)
+        file = self._file(fullname)
+        if file:
+            return importlib.util.spec_from_file_location(
+                fullname, file, loader=self,
+                submodule_search_locations=[base] if file.endswith("__init__.py") else None)
         if any(file.startswith(f"{base}/") for file in self.sources):  # a folder, no __init__.py
             spec = importlib.machinery.ModuleSpec(fullname, None, is_package=True)
             spec.submodule_search_locations = [base]
             return spec
         return None
 
+    def _file(self, fullname: str) -> str | None:
+        base = fullname.replace(".", "/")
+        return next((f for f in (f"{base}.py", f"{base}/__init__.py") if f in self.sources), None)
+
     def create_module(self, spec):
         return None
 
     def exec_module(self, module):
-        file = module.__spec__.origin
+        file = self._file(module.__name__)
         source = self.sources[file]
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
         exec(compile(source, file, "exec", dont_inherit=True), module.__dict__)

@@ -1,0 +1,84 @@
+"""
+Runs a built gradescope.zip the way Gradescope does, in a folder laid out as its container.
+
+    autograder/source/        the unzipped bundle
+    autograder/submission/    what the student handed in
+    autograder/results/       where results.json is expected
+    autograder/run_autograder
+
+The bundle's setup.sh, which installs packages, is not run: this Python stands in for the image's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from autograder.kit.errors import KitError
+
+SECONDS = 600  # Gradescope's own default
+
+
+def simulate(bundle: Path, submission: Path) -> int:
+    """Run the bundle on the submission; prints results.json's content as a table."""
+    with tempfile.TemporaryDirectory(prefix="gradescope-") as folder:
+        root = Path(folder) / "autograder"
+        lay_out(bundle, submission, root)
+        code = run(root)
+        content = read_results(root)
+    for test in content["tests"]:
+        word = {"passed": "ok  ", "failed": "FAIL"}[test["status"]]
+        print(f"{word} {test['score']:g}/{test['max_score']:g}  {test['name']}")
+    points = sum(test["max_score"] for test in content["tests"])
+    print(f"{content['score']:g} of {points:g}   ({content['extra_data']['status']}, release "
+          f"{content['extra_data']['version']}, {content['execution_time']:g} s)")
+    return code
+
+
+def lay_out(bundle: Path, submission: Path, root: Path) -> None:
+    """Make the container's folder; a zip is handed over as it is, a folder by its content."""
+    for name in ("source", "submission", "results"):
+        (root / name).mkdir(parents=True)
+    os.chmod(root.parent, 0o711)
+    try:
+        with zipfile.ZipFile(bundle) as archive:
+            archive.extractall(root / "source")
+    except (OSError, zipfile.BadZipFile) as error:
+        raise KitError(f"{bundle}: {error}", "build it with: python -m release build") from None
+    if not submission.exists():
+        raise KitError(f"{submission}: there is no such file or folder",
+                       "name a submission: a folder, a zip or a notebook")
+    shutil.copy(root / "source" / "run_autograder", root / "run_autograder")
+    os.chmod(root / "run_autograder", 0o755)
+    (root / "submission_metadata.json").write_text("{}\n", encoding="utf-8")
+    if submission.is_dir():
+        shutil.copytree(submission, root / "submission", symlinks=True, dirs_exist_ok=True)
+    else:
+        shutil.copy(submission, root / "submission")
+
+
+def run(root: Path) -> int:
+    """Start run_autograder in the laid out folder; its exit code."""
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "PYTHON": sys.executable}
+    command = [str(root / "run_autograder")]
+    with subprocess.Popen(command, cwd=root, env=environment, start_new_session=True) as process:
+        try:
+            return process.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
+
+
+def read_results(root: Path) -> dict:
+    """The content of the results.json that stands there; KitError when there is none."""
+    path = root / "results" / "results.json"
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise KitError(f"results.json: {error}", "the bundle's run_autograder did not run") from None
