@@ -57,33 +57,43 @@ def known(version: int) -> int:
     return KNOWN[min(version, max(KNOWN))] - 1
 
 
-def restrict(version: int, rules: list[tuple[str, int]], scratch: int) -> None:
+def restrict(version: int, rules: dict[str, list[tuple[str, int]]], scratch: int) -> None:
     """
     Refuse this process, for good, everything that the rules do not allow.
 
     Args:
         version: of the interface, as the kernel said
-        rules: (path, rights on it and below)
+        rules: folder -> (name in it, rights on that file, or on that folder and all below)
         scratch: descriptor of the folder in which plain files may be written
     """
     handled = known(version)
     attributes = _Ruleset(handled, TCP if version >= 4 else 0, SCOPES if version >= 6 else 0)
     size = 8 if version < 4 else 16 if version < 6 else 24
-    ruleset = libc.call(CREATE_RULESET, ctypes.byref(attributes), size, 0)
+    ruleset = libc.call(CREATE_RULESET, ctypes.byref(attributes), size)
     beneath = _PathBeneath()
     reference = ctypes.byref(beneath)
 
-    def allow(rights: int, folder: int) -> None:
-        beneath.allowed, beneath.parent = rights & handled, folder
-        libc.call(ADD_RULE, ruleset, PATH_BENEATH, reference, 0)
+    def allow(rights: int, target: int) -> None:
+        beneath.allowed, beneath.parent = rights & handled, target
+        libc.call(ADD_RULE, ruleset, PATH_BENEATH, reference)
 
     allow(SCRATCH, scratch)
-    for path, rights in rules:
-        try:
-            opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        except OSError:
-            continue  # it went away, or this user can't reach it anyhow
-        allow(rights, opened)
-        os.close(opened)
+    for folder, names in rules.items():  # a folder's names through the folder: half the time
+        base = _open(folder)
+        for name, rights in names if base else ():
+            target = _open(name, base)
+            if target:
+                allow(rights, target)
+                os.close(target)
+        if base:
+            os.close(base)
     libc.call(RESTRICT_SELF, ruleset, LOG_OFF if version >= 7 else 0)
     os.close(ruleset)
+
+
+def _open(path: str, base: int | None = None) -> int:
+    """A descriptor that names the file and can't read it; 0 when it is gone or out of reach."""
+    try:
+        return os.open(path, os.O_PATH | os.O_CLOEXEC, dir_fd=base)
+    except OSError:
+        return 0

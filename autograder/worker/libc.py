@@ -16,33 +16,18 @@ MACHINE = (
 _libc = ctypes.CDLL(None, use_errno=True) if MACHINE else None
 if _libc:
     _libc.syscall.restype = ctypes.c_long
+    _libc.syscall.argtypes = [ctypes.c_long] + 5 * [ctypes.c_void_p]  # a word each, pointer or not
 
 
-def call(number: int, *arguments) -> int:
-    """The system call of this number. Integers, ctypes objects passed by reference, or None."""
-    result = _libc.syscall(ctypes.c_long(number), *map(_word, arguments))
+def call(number: int, a=0, b=0, c=0, d=0, e=0) -> int:
+    """The system call of this number; an argument is an integer, None, bytes or byref(...)."""
+    result = _libc.syscall(number, a, b, c, d, e)
     if result < 0:
         error = ctypes.get_errno()
         raise OSError(error, os.strerror(error))
     return result
 
 
-def prctl(option: int, *arguments) -> int:
-    """prctl(2), by number: glibc's own function takes a variable number of arguments."""
-    return call({"x86_64": 157, "aarch64": 167}[MACHINE], option, *(*arguments, 0, 0, 0, 0)[:4])
-
-
-def few_arenas() -> None:
-    """
-    One heap for all threads from here on.
-
-    glibc reserves 64 MiB of address space for each thread's own heap: a handful of threads would
-    use up a limit on address space without a byte of data.
-    """
-    mallopt = getattr(_libc, "mallopt", None)  # musl has neither arenas nor this
-    if mallopt:
-        mallopt(-8, 1)  # M_ARENA_MAX
-
-
-def _word(value):
-    return ctypes.c_long(value) if isinstance(value, int) else value
+def prctl(option: int, value=0, pointer=0) -> int:
+    """prctl(2), which wants what it does not use to be 0."""
+    return call({"x86_64": 157, "aarch64": 167}[MACHINE], option, value, pointer)

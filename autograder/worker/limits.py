@@ -19,7 +19,7 @@ CALL_SECONDS = 10  # one call of a student's function
 MEMORY_CALL_SECONDS = 60  # a call whose peak memory is measured: tracing is slow, pure loops legal
 SUBMISSION_SECONDS = 300  # all calls of one submission; what is not reached is not judged
 HANGS = 2  # a function that ran out of time this often is not called again
-CPU_SECONDS = 2 * SUBMISSION_SECONDS  # a worker's, all threads: the kernel ends what nobody else did
+CPU_SECONDS = 2 * SUBMISSION_SECONDS  # a worker's, all threads: ends what nobody else has ended
 
 # memory
 MEMORY_BYTES = 512 * MIB  # of a worker's address space, Python and numpy included

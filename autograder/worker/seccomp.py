@@ -119,6 +119,7 @@ ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 REFUSE = ERRNO | errno.EPERM
 NO_SUCH_CALL = ERRNO | errno.ENOSYS
 OWN_PID = -1  # stands for the caller's process id, which is known only in the child
+GROUP = 16  # calls
 
 
 def numbers(names: str, machine: str) -> dict[str, int]:
@@ -134,6 +135,7 @@ def numbers(names: str, machine: str) -> dict[str, int]:
 
 def program(machine: str) -> list[tuple[int, int, int, int]]:
     """The filter for this machine; OWN_PID still stands where the caller's id belongs."""
+    bodies = sorted(_bodies(machine).items())
     lines = [
         (LOAD, 0, 0, ARCHITECTURE),
         (IF_EQUAL, 1, 0, AUDIT[machine]),
@@ -142,21 +144,29 @@ def program(machine: str) -> list[tuple[int, int, int, int]]:
         (IF_ABOVE, 0, 1, LAST),
         (RETURN, 0, 0, NO_SUCH_CALL),
     ]
-
-    def when(names: str, *body) -> None:
-        for number in numbers(names, machine).values():
-            lines.extend([(IF_EQUAL, 0, len(body), number), *body])
-
-    when(UNKNOWN, (RETURN, 0, 0, NO_SUCH_CALL))
-    for names in REFUSED.values():
-        when(names, (RETURN, 0, 0, REFUSE))
-    when(ONLY_ONESELF, *_allow_only(0, None, [OWN_PID]))
-    when(ONLY_ONESELF_OR_0, *_allow_only(0, None, [0, OWN_PID]))
-    for name, argument, mask, values in ALLOWED:
-        when(name, *_allow_only(argument, mask, values))
-    when(SENDTO, (LOAD, 0, 0, _low(4)), (IF_EQUAL, 0, 2, 0), (LOAD, 0, 0, _low(4) + 4),
-         (IF_EQUAL, 1, 0, 0), (RETURN, 0, 0, REFUSE), (RETURN, 0, 0, ALLOW))
+    for i in range(0, len(bodies), GROUP):  # groups, so that no call is compared with every number
+        group = []
+        for number, body in bodies[i : i + GROUP]:
+            group += [(IF_EQUAL, 0, len(body), number), *body]
+        group.append((RETURN, 0, 0, ALLOW))
+        lines += [(IF_ABOVE, len(group), 0, bodies[i : i + GROUP][-1][0]), *group]
     return [*lines, (RETURN, 0, 0, ALLOW)]
+
+
+def _bodies(machine: str) -> dict[int, list[tuple]]:
+    """A call's number -> what decides about it; every other call is allowed."""
+    rules = [
+        *((names, [(RETURN, 0, 0, REFUSE)]) for names in REFUSED.values()),
+        (UNKNOWN, [(RETURN, 0, 0, NO_SUCH_CALL)]),
+        (ONLY_ONESELF, _allow_only(0, None, [OWN_PID])),
+        (ONLY_ONESELF_OR_0, _allow_only(0, None, [0, OWN_PID])),
+        *((name, _allow_only(argument, mask, values)) for name, argument, mask, values in ALLOWED),
+        (SENDTO, [(LOAD, 0, 0, _low(4)), (IF_EQUAL, 0, 2, 0), (LOAD, 0, 0, _low(4) + 4),
+                  (IF_EQUAL, 1, 0, 0), (RETURN, 0, 0, REFUSE), (RETURN, 0, 0, ALLOW)]),
+    ]
+    return {
+        number: body for names, body in rules for number in numbers(names, machine).values()
+    }
 
 
 def _allow_only(argument: int, mask: int | None, values: list[int]) -> list[tuple]:
@@ -169,14 +179,6 @@ def _allow_only(argument: int, mask: int | None, values: list[int]) -> list[tupl
 
 def _low(argument: int) -> int:
     return ARGUMENTS + 8 * argument  # both machines are little-endian
-
-
-def assemble(lines: list[tuple[int, int, int, int]], pid: int) -> bytes:
-    """The filter as the kernel reads it."""
-    return b"".join(
-        struct.pack("=HBBI", code, yes, no, pid if value == OWN_PID else value)
-        for code, yes, no, value in lines
-    )
 
 
 # --- the kernel's end ----------------------------------------------------------------------------
@@ -201,12 +203,25 @@ def offered() -> bool:
     return False
 
 
-def install(code: bytes) -> None:
-    """Put the filter on this thread and all that it starts; there is no way to take it off."""
-    filter_ = ctypes.byref(_Program(len(code) // 8, code))
-    try:
-        # Without the flag, kernels before 5.16 slow the whole process down, in case it shares its
-        # memory with a rival; a worker shares nothing.
-        libc.call(SECCOMP[libc.MACHINE], SET_FILTER, SPEC_ALLOW, filter_)
-    except OSError:
-        libc.prctl(PR_SET_SECCOMP, FILTER, filter_)
+class Filter:
+    """The filter as the kernel reads it, but for the process id."""
+
+    def __init__(self, machine: str):
+        lines = program(machine)
+        self.code = bytearray().join(
+            struct.pack("=HBBI", *jumps, 0 if value == OWN_PID else value)
+            for *jumps, value in lines
+        )
+        self.own_pid = [8 * i + 4 for i, line in enumerate(lines) if line[3] == OWN_PID]
+
+    def install(self, pid: int) -> None:
+        """Put the filter on the process of this id, the caller; there is no way to take it off."""
+        for offset in self.own_pid:
+            struct.pack_into("=I", self.code, offset, pid)
+        filter_ = ctypes.byref(_Program(len(self.code) // 8, bytes(self.code)))
+        try:
+            # Without the flag, kernels before 5.16 slow the whole process down, in case it shares
+            # its memory with a rival; a worker shares nothing.
+            libc.call(SECCOMP[libc.MACHINE], SET_FILTER, SPEC_ALLOW, filter_)
+        except OSError:
+            libc.prctl(PR_SET_SECCOMP, FILTER, filter_)
