@@ -45,8 +45,8 @@ class Mistake:
 class Bench:
     """Runs trusted sources in workers, a few at a time."""
 
-    def __init__(self):
-        self.nurseries = [Nursery(slot) for slot in range(AT_ONCE)]
+    def __init__(self, at_once: int = AT_ONCE):
+        self.nurseries = [Nursery(slot) for slot in range(at_once)]
         self.free: Queue[Nursery] = Queue()
         for nursery in self.nurseries:
             self.free.put(nursery)
