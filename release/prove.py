@@ -19,7 +19,7 @@ from release.edits import edits
 from release.freeze import MISTAKES, Mistake, mistaken, read_mistakes
 from release.solution import ROOT, Solution, labs, read_solution
 from release.term import tomllib
-from release.trial import Tries, Trial, Verdict
+from release.trial import Trial, Tries, Verdict
 
 HONEST = ROOT / "autograder" / "tests" / "honest"
 NAMED_AT_LEAST = 0.95  # share of the known mistakes that hints must name rightly
