@@ -18,7 +18,7 @@ from autograder.kit.errors import KitError
 
 BEGIN = re.compile(r"( +)# BEGIN SOLUTION: (\S.*)")
 END = re.compile(r"( +)# END SOLUTION")
-WORDS = ("begin solution", "end solution")
+EDGES = ("begin", "end")
 
 
 def strip(source: str, name: str) -> str:
@@ -70,12 +70,14 @@ def regions(source: str) -> list[list[str]]:
 
 def looks_like_a_marker(line: str) -> bool:
     """Whether a line's comment reads like a marker, however it is spelt or placed."""
-    _, hash_, comment = line.partition("#")
-    words = re.sub(r"[^a-z]+", " ", comment.lower()).split()[:2]
-    if not hash_ or len(words) < 2:
-        joined = "".join(words)
-        return bool(hash_) and any(joined == w.replace(" ", "") for w in WORDS)
-    return any(difflib.SequenceMatcher(None, " ".join(words), w).ratio() > 0.8 for w in WORDS)
+    _, _, comment = line.partition("#")
+    first, *rest = [*re.sub(r"[^a-z]+", " ", comment.lower()).split()[:3], "", ""]
+    apart = any(_alike(first, edge) for edge in EDGES) and any(_alike(w, "solution") for w in rest)
+    return apart or any(_alike(first, edge + "solution") for edge in EDGES)
+
+
+def _alike(word: str, other: str) -> bool:
+    return difflib.SequenceMatcher(None, word, other).ratio() > 0.75
 
 
 def _quoted(goal: str) -> str:

@@ -1,0 +1,57 @@
+"""A term's file, and texts filled with its figures."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.kit.errors import KitError
+from release.term import TERMS, blank_answers, fill, fill_answers, read_term
+
+ANSWERS = "# 1. At N = {{N}}?\nq1_times = 3\nq2 = 0.5\n"
+
+
+def test_the_newest_term_is_the_default():
+    assert read_term().name == max(TERMS.glob("*.toml")).stem
+
+
+def test_figures_replace_their_placeholders():
+    assert fill("N = {{N}}, {{x}}", {"N": 4096, "x": 1 / 3}, "t.md") == "N = 4096, 0.3333333333"
+
+
+def test_an_unknown_placeholder_stops_the_build_with_its_line():
+    with pytest.raises(KitError, match=r"t.md:2: {{M}} is no figure") as error:
+        fill("\n{{M}}", {"N": 1}, "t.md")
+    assert error.value.todo == "figures: N"
+
+
+def test_students_get_blank_answers():
+    assert blank_answers(ANSWERS) == '# 1. At N = {{N}}?\nq1_times = "TODO"\nq2 = "TODO"\n'
+
+
+def test_answers_are_filled_by_key():
+    filled = fill_answers(ANSWERS, {"q1_times": 7, "q2": 2.5}, "answers.toml")
+    assert filled == "# 1. At N = {{N}}?\nq1_times = 7\nq2 = 2.5\n"
+
+
+def test_keys_and_checks_must_agree():
+    with pytest.raises(KitError, match="its keys are q1_times, q2; the checks ask for q1_times"):
+        fill_answers(ANSWERS, {"q1_times": 7}, "answers.toml")
+
+
+@pytest.mark.parametrize(("text", "what"), [
+    ("[term", "t.toml: "),
+    ("[term]\nlanguage = 'en'\n", r"\[term\] lacks handed_in_by"),
+    ("[term]\nlanguage = 'en'\nhanded_in_by = ''\n", r"\[grading\] lacks seed"),
+    ("[term]\nlanguage = 'en'\nhanded_in_by = ''\n[grading]\nseed = ''\nhints = true\n"
+     "hidden_visibility = 'never'\n", "none of Gradescope's words"),
+])
+def test_a_broken_term_file_says_what_is_wrong(tmp_path, text, what):
+    path = tmp_path / "t.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(KitError, match=what):
+        read_term(path)
+
+
+def test_a_missing_term_file_names_those_that_are_there(tmp_path):
+    with pytest.raises(KitError, match="no such term file"):
+        read_term(tmp_path / "none.toml")
