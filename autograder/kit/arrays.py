@@ -6,10 +6,12 @@ Not here: plain numbers, texts and counters (expect.py).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from autograder.kit.calls import Call
 from autograder.kit.check import Failed
 from autograder.kit.expect import kind
 
@@ -34,6 +36,19 @@ def expect_array(got: Any, expected: Any, name: str, score: float = 0.0, where: 
     wrong = compared & ~close
     if wrong.any():
         _differ(values, expected, wrong, name)
+
+
+def expect_unchanged(after: Sequence, call: Call, names: Sequence[str]):
+    """
+    Arguments that a call left as they were.
+
+    Args:
+        after: what lab.arguments_after(call) gave
+        names: what the call's arguments are called, in order
+    """
+    before = [*call.args, *call.kwargs.values()]
+    for name, old, new in zip(names, before, after, strict=False):
+        _same_bits(old, new, name)
 
 
 def expect_shape(got: Any, shape: tuple, name: str) -> np.ndarray:
@@ -72,6 +87,26 @@ def _differ(values, expected, wrong, name: str):
         ("got", f"{name}{_index(at)} = {values[at]:.10g}     ({_count(wrong, wrong | True)} differ; "
                 f"shape {values.shape} is right)"),
     )
+
+
+def _same_bits(old: Any, new: Any, name: str):
+    if isinstance(old, (list, tuple)):
+        for index, (part, then) in enumerate(zip(old, new, strict=True)):
+            _same_bits(part, then, f"{name}[{index}]")
+        return
+    old, new = np.asarray(old), np.asarray(new)
+    if old.dtype == object:  # None and the like
+        return
+    if old.shape != new.shape:
+        raise Failed(("expected", f"{name} keeps its shape {old.shape}"),
+                     ("got", f"{name} has shape {new.shape} after the call"))
+    changed = (old != new) & ((old == old) | (new == new))  # NaN stays NaN
+    if changed.any():
+        at = _first(changed)
+        raise Failed(
+            ("expected", f"{name}{_index(at)} = {old[at]} as before the call"),
+            ("got", f"{name}{_index(at)} = {new[at]} after it     "
+                    f"({_count(changed, changed | True)} were changed)"))
 
 
 def _first(mask: np.ndarray) -> tuple:

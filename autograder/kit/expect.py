@@ -73,6 +73,13 @@ def expect_counts(got: Any, expected: Mapping[str, int], name: str, **sizes: int
             fail(full, right, count, _count_off(full, count - right, sizes))
 
 
+def expect_at_most(got: float, limit: float, name: str, why: str):
+    """A number up to the limit; `why` says where the limit comes from."""
+    if not got <= limit:
+        raise Failed(("expected", f"{name} at most {_show(limit)} ({why})"),
+                     ("got", f"{_show(got)}, {got / limit:.3g} times as much"))
+
+
 def as_number(got: Any, name: str) -> float:
     """The number as a float; Failed when it is none."""
     if isinstance(got, (bool, str)) or not hasattr(got, "__float__"):
