@@ -45,7 +45,7 @@ class Bench:
     """Runs trusted sources in workers, a few at a time."""
 
     def __init__(self, at_once: int = AT_ONCE):
-        self.nurseries = [Nursery(slot) for slot in range(at_once)]
+        self.nurseries = [Nursery() for _ in range(at_once)]
         self.free: Queue[Nursery] = Queue()
         for nursery in self.nurseries:
             self.free.put(nursery)

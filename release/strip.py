@@ -73,7 +73,9 @@ def looks_like_a_marker(line: str) -> bool:
     _, _, comment = line.partition("#")
     first, *rest = [*re.sub(r"[^a-z]+", " ", comment.lower()).split()[:3], "", ""]
     apart = any(_alike(first, edge) for edge in EDGES) and any(_alike(w, "solution") for w in rest)
-    return apart or any(_alike(first, edge + "solution") for edge in EDGES)
+    joined = any(first.startswith(edge) and _alike(first.removeprefix(edge), "solution")
+                 for edge in EDGES)
+    return apart or joined
 
 
 def _alike(word: str, other: str) -> bool:

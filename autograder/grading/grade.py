@@ -19,8 +19,10 @@ from typing import Any
 from autograder.grading import intake, results
 from autograder.grading.process import Nursery
 from autograder.grading.remote import RemoteLab, setup_for
+from autograder.kit.errors import KitError
 from autograder.kit.release import Release
 from autograder.kit.run import Judge, Result, planned
+from autograder.worker import confine
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,14 @@ class Graded:
 class Grader:
     """Grades submissions of one release, one after another, with a nursery kept warm."""
 
-    def __init__(self, release: Release, trust: bool = False, slot: int = 0):
+    def __init__(self, release: Release, trust: bool = False):
+        missing = confine.available().missing()
+        if missing and not trust:
+            raise KitError(f"submissions can't be confined here: no {' and no '.join(missing)}",
+                           "grade elsewhere, or add --trust to run them with all your rights")
         self.release = release
         self.trust = trust
-        self.nursery = Nursery(slot)
+        self.nursery = Nursery()
         about = release.about
         self.wanted = intake.Wanted(
             students=tuple(about["students"]), given=tuple(about["given"]),

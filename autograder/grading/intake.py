@@ -11,17 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from autograder.grading.archive import Box, listed, open_box, shown
-from autograder.grading.notebook import (
-    LARGEST_NOTEBOOK,
-    Notebook,
-    Wanted,
-    read_notebook,
-)
 from autograder.grading.source import (
     LARGEST,
     Unreadable,
@@ -34,6 +29,9 @@ from autograder.grading.source import (
 )
 from autograder.kit.errors import KitError
 
+if TYPE_CHECKING:
+    from autograder.grading.notebook import Notebook
+
 __all__ = ["Submission", "Wanted", "imported_modules", "read_submission"]
 
 ANSWERS = "answers.toml"
@@ -43,6 +41,19 @@ LARGEST_SOURCES = 8 << 20  # characters of all of them
 MOST_NOTEBOOKS = 10  # that are read to find the one with the functions
 MOST_NOTES = 20
 NOT_REPLACED = {"numpy"}  # packages that no submission brings along
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a lab expects of a submission."""
+
+    students: tuple[str, ...]  # files that students fill in
+    given: tuple[str, ...]  # files that are always the kit's own
+    functions: Mapping[str, str]  # student function -> its file
+    lab: str
+
+    def functions_of(self, file: str) -> list[str]:
+        return [name for name, of in self.functions.items() if of == file]
 
 
 @dataclass(frozen=True)
@@ -372,6 +383,8 @@ class _Intake:
 
     def _notebook(self, beside: dict[str, str]) -> tuple[str, Notebook]:
         """The notebook in which most functions are written, then most are defined."""
+        from autograder.grading.notebook import LARGEST_NOTEBOOK, Notebook, read_notebook
+
         read = {}
         for path in self._nearest(self.notebooks)[:MOST_NOTEBOOKS]:
             text = self._decoded(path, LARGEST_NOTEBOOK)
@@ -469,7 +482,7 @@ class _Intake:
         for path in self.box.files:
             name = _name(path)
             if name == ANSWERS:
-                likeness = NAMED
+                likeness = NAMED if path.endswith(ANSWERS) else SIMILAR
             elif name.casefold() == ANSWERS:
                 likeness = OTHER_CASE
             elif name.lower().endswith(".toml") and "answers" in _squash(name[:-5]):

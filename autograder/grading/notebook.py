@@ -24,6 +24,7 @@ import symtable
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from autograder.grading.archive import shown
 from autograder.grading.source import (
@@ -39,22 +40,12 @@ from autograder.grading.source import (
     size,
 )
 
+if TYPE_CHECKING:
+    from autograder.grading.intake import Wanted
+
 LARGEST_NOTEBOOK = 10 << 20  # bytes; parsed JSON takes up to 20 times as much memory
 MOST_CELLS = 2_000
 MOST_STATEMENTS = 10_000  # that bind a name
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a lab expects of a submission."""
-
-    students: tuple[str, ...]  # files that students fill in
-    given: tuple[str, ...]  # files that are always the kit's own
-    functions: Mapping[str, str]  # student function -> its file
-    lab: str
-
-    def functions_of(self, file: str) -> list[str]:
-        return [name for name, of in self.functions.items() if of == file]
 
 
 @dataclass(frozen=True)

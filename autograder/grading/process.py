@@ -18,10 +18,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from autograder.kit import border
-from autograder.worker import limits
+from autograder.kit.errors import KitError
+from autograder.worker import confine, limits
 
 NURSERY = Path(__file__).parents[1] / "worker" / "nursery.py"
-FIRST_UID = 60_000  # of the workers' own users, one a slot, when the grader is root
 CLEAN = {
     "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0",
     "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
@@ -38,10 +38,10 @@ class Died(Exception):
 
 
 class Nursery:
-    """One fork server process; `slot` tells the users of nurseries that run side by side apart."""
+    """One fork server process, whose workers have a user of their own when the grader is root."""
 
-    def __init__(self, slot: int = 0):
-        self.uid = FIRST_UID + slot if os.geteuid() == 0 else None
+    def __init__(self):
+        self.uid, self.claim = _own_user() if confine.available().uids else (None, None)
         self.control, theirs = socket.socketpair()
         home = str(Path(find_spec("numpy").origin).parents[1])
         self.process = subprocess.Popen(
@@ -60,11 +60,30 @@ class Nursery:
             raise RuntimeError("the nursery ended")
         return json.loads(line)
 
+    def sweep(self) -> None:
+        """Once a submission's workers have ended: end what they may have started."""
+        if self.uid is not None:
+            self.order({"sweep": self.uid})
+
     def close(self) -> None:
         """End the nursery and every worker it still has."""
         self.control.close()
         self.replies.close()
         self.process.wait()
+        if self.claim:
+            self.claim.close()
+
+
+def _own_user() -> tuple[int, socket.socket]:
+    """A user that no other nursery of this machine has, and the claim to it while it is open."""
+    for uid in range(limits.FIRST_UID, limits.FIRST_UID + limits.USERS):
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0grader-{uid}")
+            return uid, claim
+        except OSError:
+            claim.close()
+    raise KitError(f"{limits.USERS} graders run on this machine", "wait until some have ended")
 
 
 class Output:
@@ -135,15 +154,14 @@ class Worker:
                 for name in ("VmRSS", "VmHWM", "RssFile") if name in fields}
 
     def end(self) -> int:
-        """Kill the process and whatever it started; its wait status."""
+        """Kill the process; its wait status."""
         for fd in list(self.pipes):
             self._drain(fd)
         for fd in self.pipes:
             os.close(fd)
         self.pipes.clear()
         self.channel.close()
-        order = {"reap": self.pid, "uid": self.nursery.uid, "gone": self.gone}
-        return self.nursery.order(order)["status"]
+        return self.nursery.order({"reap": self.pid, "gone": self.gone})["status"]
 
     def _send(self, data: bytes, seconds: float) -> None:
         view, deadline = memoryview(data), time.monotonic() + seconds

@@ -16,7 +16,7 @@ from autograder.grading.process import Died, Nursery, Output, Worker, ending
 from autograder.kit import border
 from autograder.kit.calls import ArgumentsAfter, PeakMemory, Request
 from autograder.kit.check import NotJudged
-from autograder.kit.lab import CallFailed, Lab
+from autograder.kit.lab import TODO, CallFailed, Lab
 from autograder.worker import limits
 
 ALLOWANCE = 1 << 20  # bytes that loading a submission and calling it may add, seen from outside
@@ -56,6 +56,7 @@ class RemoteLab(Lab):
         """End all workers."""
         for name in list(self._workers):
             self._end(name)
+        self._nursery.sweep()
 
     def _ask(self, request: Request) -> Any:
         name = self._name(request)
@@ -153,6 +154,8 @@ def _raised(header: dict) -> CallFailed:
         if isinstance(frame, list) and len(frame) == 4:
             file, line, function, source = (str(part)[:200] for part in frame)
             lines.append(f"{file}:{line}{' in ' + function if function else ''}: {source.strip()}")
+    if kind == TODO:
+        lines[1:] = [line.split(": ")[0] for line in lines[1:]]  # the source would say it again
     status = "memory" if kind == "MemoryError" else "graded"
     if status == "memory":
         lines.append(f"the limit is {limits.MEMORY_BYTES >> 20} MiB")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.kit import message
+from autograder.kit.calls import Call
 from autograder.kit.check import Check
 from autograder.kit.lab import LocalLab, modules_look_up
 from autograder.kit.release import Release, labs, release_of
@@ -30,6 +31,7 @@ class _Run:
     def __init__(self, release: Release, judge: Judge):
         self.release = release
         self.judge = judge
+        self.asked: dict[str, Call | None] = {}  # check id -> the last call it made
         self.checks: dict[str, Check] = {c.function.__name__: c for c in release.public}
 
     @property
@@ -53,6 +55,7 @@ def pytest_pyfunc_call(pyfuncitem):
     if check is None:
         return None
     result = run.judge.judge(check)
+    run.asked[check.id] = run.judge.lab.last
     text = "\n".join([message.head(result), *message.body(result, rerun=True)])
     if result.outcome == FAILED:
         raise _Reported(text)
@@ -94,7 +97,8 @@ def _next(run: _Run) -> str:
     if not failed:
         return "write answers.toml, then hand in this folder's files"
     first = failed[0]
-    file = run.release.about["files"].get(first.check.part, "your file")
-    return f"open {file}, then: python -m pytest -k {first.check.id}"
+    name = run.asked[first.check.id].name
+    return (f"open {run.release.names[name]}.py, work on {name}, then: "
+            f"python -m pytest -k {first.check.id}")
 
 

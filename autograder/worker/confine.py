@@ -84,7 +84,10 @@ def readable_paths(numpy_home: str) -> list[str]:
         numpy_home: the folder that numpy is imported from; only numpy in it is readable
     """
     stdlib = os.path.dirname(os.__file__)
-    paths = [os.path.join(stdlib, name) for name in _names(stdlib) if name not in OTHERS]
+    names = _names(stdlib)
+    paths = [os.path.join(stdlib, name) for name in names if name not in OTHERS]
+    if len(paths) == len(names):
+        paths = [stdlib]  # one rule instead of 200, which is where the time goes
     paths += [p for p in sys.path if os.path.basename(p) == "lib-dynload" or p.endswith(".zip")]
     paths += [os.path.join(numpy_home, name) for name in ("numpy", "numpy.libs")]
     paths += [f"/lib/{libc.MACHINE}-linux-gnu", f"/usr/lib/{libc.MACHINE}-linux-gnu"]
@@ -132,7 +135,7 @@ class Confinement:
         on = []
         if uid is not None:
             _become(uid)
-            on.append(f"uid {uid}")
+            on.append("own user")
         if libc.MACHINE:
             _give_up_rights()
         if self.offered.landlock:

@@ -8,8 +8,8 @@ left: names, sizes and times of files can be seen, their contents can't.
 Source: the kernel's Documentation/userspace-api/landlock.rst and include/uapi/linux/landlock.h.
 """
 
-import ctypes
 import os
+import struct
 
 from autograder.worker import libc
 
@@ -30,16 +30,6 @@ SCOPES = 0b11  # from version 6: no abstract sockets and no signals to the outsi
 
 READ = READ_FILE | READ_DIR
 SCRATCH = READ | WRITE_FILE | TRUNCATE | MAKE_REG | REMOVE_FILE  # plain files, nothing else
-
-
-class _Ruleset(ctypes.Structure):
-    _fields_ = [("files", ctypes.c_uint64), ("net", ctypes.c_uint64), ("scoped", ctypes.c_uint64)]
-
-
-class _PathBeneath(ctypes.Structure):
-    _pack_ = 1
-    _layout_ = "ms"  # what _pack_ implies; Python 3.14 wants it said
-    _fields_ = [("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32)]
 
 
 def version() -> int:
@@ -67,15 +57,13 @@ def restrict(version: int, rules: dict[str, list[tuple[str, int]]], scratch: int
         scratch: descriptor of the folder in which plain files may be written
     """
     handled = known(version)
-    attributes = _Ruleset(handled, TCP if version >= 4 else 0, SCOPES if version >= 6 else 0)
-    size = 8 if version < 4 else 16 if version < 6 else 24
-    ruleset = libc.call(CREATE_RULESET, ctypes.byref(attributes), size)
-    beneath = _PathBeneath()
-    reference = ctypes.byref(beneath)
+    attributes = struct.pack("=QQQ", handled, TCP, SCOPES)
+    size = 8 if version < 4 else 16 if version < 6 else 24  # what the version knows of these
+    ruleset = libc.call(CREATE_RULESET, attributes, size, 0)
 
     def allow(rights: int, target: int) -> None:
-        beneath.allowed, beneath.parent = rights & handled, target
-        libc.call(ADD_RULE, ruleset, PATH_BENEATH, reference)
+        rule = struct.pack("=Qi", rights & handled, target)
+        libc.call(ADD_RULE, ruleset, PATH_BENEATH, rule, 0)
 
     allow(SCRATCH, scratch)
     for folder, names in rules.items():  # a folder's names through the folder: half the time

@@ -16,12 +16,11 @@ MACHINE = (
 _libc = ctypes.CDLL(None, use_errno=True) if MACHINE else None
 if _libc:
     _libc.syscall.restype = ctypes.c_long
-    _libc.syscall.argtypes = [ctypes.c_long] + 5 * [ctypes.c_void_p]  # a word each, pointer or not
 
 
-def call(number: int, a=0, b=0, c=0, d=0, e=0) -> int:
-    """The system call of this number; an argument is an integer, None, bytes or byref(...)."""
-    result = _libc.syscall(number, a, b, c, d, e)
+def call(number: int, *arguments) -> int:
+    """The system call of this number; an argument is an int of 32 bits, None, bytes or byref()."""
+    result = _libc.syscall(number, *arguments)
     if result < 0:
         error = ctypes.get_errno()
         raise OSError(error, os.strerror(error))
@@ -30,4 +29,4 @@ def call(number: int, a=0, b=0, c=0, d=0, e=0) -> int:
 
 def prctl(option: int, value=0, pointer=0) -> int:
     """prctl(2), which wants what it does not use to be 0."""
-    return call({"x86_64": 157, "aarch64": 167}[MACHINE], option, value, pointer)
+    return call({"x86_64": 157, "aarch64": 167}[MACHINE], option, value, pointer, 0, 0)

@@ -34,7 +34,8 @@ OPEN_FILES = 64  # descriptors
 # processes
 PROCESSES = 32  # a worker's threads, the first one included; new processes are refused outright
 NEIGHBOURS = 512  # room for the same user's other tasks, where the kernel counts them together
-FIRST_UID = 60_000  # as root, a worker's user is this plus its slot
+FIRST_UID = 60_000  # as root, the first of the users that workers run as
+USERS = 1_000  # how many of them there are: graders that may run side by side
 
 # output
 OUTPUT_BYTES = 16 * KIB  # of stdout and of stderr kept: half from the head, half from the tail

@@ -42,7 +42,10 @@ def main(control_fd: int, numpy_home: str) -> None:
         order = json.loads(data)
         if "reap" in order:
             alive.discard(order["reap"])
-            reply = {"status": _end(order["reap"], order["uid"], order["gone"])}
+            reply = {"status": _end(order["reap"], order["gone"])}
+        elif "sweep" in order:
+            _kill_user(order["sweep"])
+            reply = {}
         else:
             if order["numpy"]:
                 _load_numpy(numpy_home)
@@ -51,7 +54,7 @@ def main(control_fd: int, numpy_home: str) -> None:
             reply = {"pid": pid}
         control.sendall(json.dumps(reply).encode() + b"\n")
     for pid in alive:
-        _end(pid, None)
+        _end(pid)
 
 
 def _load_numpy(home: str) -> None:
@@ -88,8 +91,8 @@ def _fork(control: socket.socket, fds: list[int], confinement, serve) -> int:
     return pid
 
 
-def _end(pid: int, uid: int | None, gone: bool = False) -> int:
-    """Kill the worker and whatever else runs as its own user; its wait status."""
+def _end(pid: int, gone: bool = False) -> int:
+    """Kill the worker; its wait status, its own when it is `gone` by itself."""
     done = status = 0
     for _ in range(20 if gone else 1):  # one that closed its channel is about to end by itself
         done, status = os.waitpid(pid, os.WNOHANG)
@@ -99,12 +102,11 @@ def _end(pid: int, uid: int | None, gone: bool = False) -> int:
     if not done:
         os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
-    if uid is not None:
-        _kill_user(uid)
     return status
 
 
 def _kill_user(uid: int) -> None:
+    """Kill whatever runs as that user: what a worker may have left where nothing forbids it."""
     broom = os.fork()
     if broom == 0:
         try:
