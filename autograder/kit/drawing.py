@@ -55,7 +55,7 @@ class Drawing:
             ...
         return drawing.figure
 
-    What `ask` could not get stands in `notes`, below the picture and in `figure.notes`.
+    What `ask` could not get stands in `notes`, above the picture and in `figure.notes`.
     """
 
     def __init__(self, height: float):
@@ -77,14 +77,21 @@ class Drawing:
 
     def __exit__(self, *error) -> None:
         if self.notes:
-            self.figure.supxlabel("\n".join(_fitting(note) for note in self.notes),
-                                  x=0.01, ha="left", fontsize=8.5, fontweight="bold")
+            self.figure.suptitle("\n".join(_fitting(note) for note in self.notes),
+                                 x=0.01, ha="left", fontsize=8.5, fontweight="bold")
         self.figure.notes = tuple(self.notes)
         self._look.close()
 
     def axes(self, *args, **kwargs) -> Any:
         """New axes of the figure; arguments as for matplotlib's add_subplot."""
         return self.figure.add_subplot(*args, **kwargs)
+
+    def legend(self, styles: Mapping[str, Mapping[str, Any]], ncols: int) -> None:
+        """A legend below the axes: label -> what its patch looks like."""
+        from matplotlib.patches import Patch
+
+        patches = [Patch(label=label, **style) for label, style in styles.items()]
+        self.figure.legend(handles=patches, loc="outside lower center", ncols=ncols, frameon=False)
 
     def ask(self, name: str, question: Callable, *args, **kwargs) -> Any:
         """
