@@ -8,6 +8,7 @@ bytes. Matplotlib is loaded when a figure is drawn, never before.
 from __future__ import annotations
 
 import argparse
+import io
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -80,6 +81,7 @@ class Drawing:
             self.figure.suptitle("\n".join(_fitting(note) for note in self.notes),
                                  x=0.01, ha="left", fontsize=8.5, fontweight="bold")
         self.figure.notes = tuple(self.notes)
+        self.figure._repr_png_ = lambda: _png(self.figure)  # a notebook shows it, pyplot or not
         self._look.close()
 
     def axes(self, *args, **kwargs) -> Any:
@@ -172,6 +174,12 @@ def main(figures: Mapping[str, Callable], argv: Sequence[str] | None = None) -> 
         print(note, file=sys.stderr)
     print(f"{path} written")
     return 0
+
+
+def _png(figure: Any) -> bytes:
+    memory = io.BytesIO()
+    figure.savefig(memory, format="png")
+    return memory.getvalue()
 
 
 def _set_look(matplotlib: Any) -> None:
