@@ -24,7 +24,7 @@ from autograder.worker import confine, landlock, libc, limits, seccomp
 HERE = Path(__file__).resolve()
 PROJECT = HERE.parents[2]
 NUMPY_HOME = str(Path(np.__file__).parents[1])
-UID = limits.FIRST_UID + 77
+UID = limits.FIRST_UID + limits.USERS  # a user that no grader claims
 OFFERED = confine.available()
 
 pytestmark = pytest.mark.skipif(not OFFERED.seccomp, reason="this kernel offers no seccomp")
