@@ -605,7 +605,7 @@ _SHELL = re.compile(
 )
 _LINE = re.compile(r"[%!?/,;]|[\w.,\[\] \t]+=[ \t]*[!%](?!=)")
 _INDENT = re.compile(r"[ \t]*")
-_TOKEN = re.compile(OPAQUE + r"|\\\n|[^\"'#\\\n()\[\]{}]+|.", re.DOTALL | re.IGNORECASE)
+_TOKEN = re.compile(OPAQUE + r"|\\\n|[^\"'#\\\n()\[\]{}]+|.", re.DOTALL)
 
 
 def _cell_magic(source: str) -> tuple[str, str, str]:

@@ -16,7 +16,7 @@ from autograder.grading.process import Died, Nursery, Output, Worker, ending
 from autograder.kit import border
 from autograder.kit.calls import ArgumentsAfter, PeakMemory, Request
 from autograder.kit.check import NotJudged
-from autograder.kit.lab import TODO, CallFailed, Lab
+from autograder.kit.lab import CallFailed, Lab, raised
 from autograder.worker import limits
 
 ALLOWANCE = 1 << 20  # bytes that loading a submission and calling it may add, seen from outside
@@ -146,17 +146,12 @@ def setup_for(sources: dict[str, str], given: dict[str, str], names: dict[str, s
 
 
 def _raised(header: dict) -> CallFailed:
-    """The student's exception: its text and their own lines."""
-    kind = str(header.get("error", ""))[:80]
-    lines = [f"{kind}: {str(header.get('text', ''))[:2000]}"]
-    frames = header.get("frames", [])
-    for frame in frames[:3] if isinstance(frames, list) else []:
-        if isinstance(frame, list) and len(frame) == 4:
-            file, line, function, source = (str(part)[:200] for part in frame)
-            lines.append(f"{file}:{line}{' in ' + function if function else ''}: {source.strip()}")
-    if kind == TODO:
-        lines[1:] = [line.split(": ")[0] for line in lines[1:]]  # the source would say it again
-    status = "memory" if kind == "MemoryError" else "graded"
-    if status == "memory":
-        lines.append(f"the limit is {limits.MEMORY_BYTES >> 20} MiB")
-    return CallFailed(kind, ("got", "\n".join(lines)), status=status)
+    """The student's exception, from a reply that may hold anything."""
+    kind, text = str(header.get("error", ""))[:80], str(header.get("text", ""))[:2000]
+    frames = header.get("frames")
+    frames = [tuple(str(part)[:200] for part in frame) for frame in frames
+              if isinstance(frame, list) and len(frame) == 4] if isinstance(frames, list) else []
+    if kind == "MemoryError":
+        limit = f"{text} (the limit is {limits.MEMORY_BYTES >> 20} MiB)"
+        return raised(kind, limit, frames, status="memory")
+    return raised(kind, text, frames)

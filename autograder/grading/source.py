@@ -126,12 +126,12 @@ def _cookie(data: bytes) -> str:
 # Each alternative ends in something that always matches, so nothing is ever tried twice.
 OPAQUE = (
     r"#[^\n]*"
-    r'|(?:\b[rbuf]{1,2})?"""(?:[^"\\]+|\\.|"(?!""))*(?:"""|\\?\Z)'
-    r"|(?:\b[rbuf]{1,2})?'''(?:[^'\\]+|\\.|'(?!''))*(?:'''|\\?\Z)"
-    r'|(?:\b[rbuf]{1,2})?"(?:[^"\\\n]+|\\.)*(?:"|)'
-    r"|(?:\b[rbuf]{1,2})?'(?:[^'\\\n]+|\\.)*(?:'|)"
+    r'|"""(?:[^"\\]+|\\.|"(?!""))*(?:"""|\\?\Z)'
+    r"|'''(?:[^'\\]+|\\.|'(?!''))*(?:'''|\\?\Z)"
+    r'|"(?:[^"\\\n]+|\\.)*(?:"|)'
+    r"|'(?:[^'\\\n]+|\\.)*(?:'|)"
 )
-_OPAQUE = re.compile(OPAQUE, re.DOTALL | re.IGNORECASE)
+_OPAQUE = re.compile(OPAQUE, re.DOTALL)
 
 
 def bare(text: str) -> str:
@@ -213,9 +213,10 @@ def _too_deep(text: str) -> bool:
     """
     if len(text) < SHALLOW:
         return False
-    strings = [found[0] for found in _OPAQUE.finditer(text)]
-    if any(len(s) > SHALLOW and "f" in re.match(r"\w*", s)[0].lower() for s in strings):
-        return True  # an f-string's expressions are not counted below
+    for found in _OPAQUE.finditer(text):
+        before = text[max(0, found.start() - 2) : found.start()].lower()
+        if len(found[0]) > SHALLOW and "f" in before:
+            return True  # an f-string's expressions are not counted below
     counts, total = [0], 0
     for step in _STEP.findall(bare(text)):
         if step in "([{":

@@ -27,6 +27,7 @@ class CallFailed(Failed):
 
 
 TODO = "NotImplementedError"
+FRAMES = 3  # of a student's traceback that are shown
 
 
 class Lab:
@@ -95,15 +96,28 @@ class LocalLab(Lab):
         except border.NotPlain as error:
             raise CallFailed("not plain", ("got", str(error))) from None
         except Exception as error:
-            raise CallFailed(type(error).__name__, ("got", error_text(error))) from error
+            raise raised(type(error).__name__, str(error), _own_frames(error)) from error
 
 
-def error_text(error: BaseException) -> str:
-    """An exception as a student sees it: its text and the lines of their own files it came from."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__)
-              if not Path(f.filename).parent.name.startswith(("kit", "worker"))]
-    own = [f"{Path(f.filename).name}:{f.lineno} in {f.name}: {f.line}" for f in frames[-3:]]
-    return "\n".join([f"{type(error).__name__}: {error}", *own])
+def raised(kind: str, text: str, frames: list[tuple[str, int, str, str]],
+           status: str = "graded") -> CallFailed:
+    """
+    A student's exception as they see it.
+
+    Args:
+        frames: file, line, function and source of the frames of their own it came through
+    """
+    lines = [f"{kind}: {text}"]
+    for file, line, function, source in frames[-FRAMES:]:
+        where = f"{file}:{line}" + (f" in {function}" if function else "")
+        lines.append(where if kind == TODO else f"{where}: {source.strip()}")
+    return CallFailed(kind, ("got", "\n".join(lines)), status=status)
+
+
+def _own_frames(error: BaseException) -> list[tuple[str, int, str, str]]:
+    return [(Path(f.filename).name, f.lineno or 0, f.name, f.line or "")
+            for f in traceback.extract_tb(error.__traceback__)
+            if Path(f.filename).parent.name != "kit"]
 
 
 def modules_look_up(names: dict[str, str]) -> Callable[[str], Any]:

@@ -73,6 +73,7 @@ def pytest_runtest_makereport(item, call):
     return report
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter, config):
     """Points so far and the next thing to do."""
     run = config.kit_run
