@@ -60,9 +60,7 @@ def gradients(Q, K, V, dO, causal: bool = False, scale: float | None = None) -> 
 
 def state(x, v=None) -> State:
     """The state of scores x [..., n] with values v [n, dv]; all -inf gives (-inf, 0, 0)."""
-    x = _floats(x)
-    m = x.max(axis=-1)
-    weights = np.exp(x - np.where(np.isneginf(m), 0.0, m)[..., None])
+    m, weights = _weights(_floats(x))
     return State(m, weights.sum(axis=-1), None if v is None else weights @ _floats(v))
 
 
@@ -98,13 +96,15 @@ def counts(kind: str, N: int, Nk: int, d: int, dv: int, Br: int, Bc: int,
 def _probabilities(Q, K, causal, scale) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """All scores, the softmax of the visible ones, and the log-sum-exp of each row."""
     scores = _floats(Q) @ _floats(K).T * _factor(Q, scale)
-    sees = visible(*scores.shape, causal)
-    m, l, _ = state(np.where(sees, scores, -np.inf))
-    some = sees.any(axis=1)
-    L = np.where(some, m + np.log(np.where(some, l, 1.0)), -np.inf)
-    # m and l once more rather than exp(scores - L): the round-off of L stays out of P
-    above = np.where(sees, scores - np.where(some, m, 0.0)[:, None], -np.inf)
-    return scores, np.exp(above) / np.where(some, l, 1.0)[:, None], L
+    m, weights = _weights(np.where(visible(*scores.shape, causal), scores, -np.inf))
+    l = np.maximum(weights.sum(axis=1), 1.0)  # at least 1 wherever a key is seen
+    return scores, weights / l[:, None], m + np.log(l)
+
+
+def _weights(x) -> tuple[np.ndarray, np.ndarray]:
+    """Maximum m of each row of scores, and exp(x - m); 0 in a row that is all -inf."""
+    m = x.max(axis=-1)
+    return m, np.exp(x - np.where(np.isneginf(m), 0.0, m)[..., None])
 
 
 def _floats(x) -> np.ndarray:

@@ -32,32 +32,33 @@ from autograder.kit.questions import expect_answer
 # N, Nk, d, dv, Br, Bc: one query, key or column; blocks of one; blocks larger than what they cut.
 SMALLEST = [(1, 1, 1, 1, 1, 1), (1, 7, 3, 1, 2, 3), (5, 1, 1, 2, 2, 4), (4, 9, 2, 1, 1, 1),
             (3, 10, 2, 4, 16, 32), (6, 23, 4, 2, 4, 9)]
-def drawn(rng, **settings) -> Case:
-    """A case of any scale whose blocks divide neither N nor Nk."""
+def drawn(rng, more: int | None = None, **settings) -> Case:
+    """A case whose blocks divide neither N nor Nk; N is Nk + more when that is given."""
     Br, Bc = rng.integers(2, 7, 2)
     N, Nk = (size * rng.integers(1, 5) + rng.integers(1, size) for size in (Br, Bc))
-    return _case(rng, N, Nk, Br, Bc, **settings)
+    return _case(rng, N if more is None else Nk + more, Nk, Br, Bc, **settings)
+
+
+def drawn_by_a_key(rng, by: int, **settings) -> Case:
+    """A causal case with cached tokens, one of whose tiles is live (by = 0) or dead (1) by a key."""
+    Br, Bc = rng.integers(2, 7, 2)
+    N = Br * rng.integers(1, 4) + rng.integers(1, Br)
+    first = Bc * rng.integers(-(-Br // Bc), 5)  # the key before which the first query block ends
+    return _case(rng, N, N + first + 1 - by - Br, Br, Bc, causal=True, **settings)
 
 
 def drawn_causal(rng) -> list[Case]:
-    """Causal cases: N < Nk with a tile that lives, or dies, by one key; N = Nk; N > Nk."""
-    cases = []
-    for by in (0, 1):
-        Br, Bc = rng.integers(2, 7, 2)
-        N = Br * rng.integers(1, 4) + rng.integers(1, Br)
-        first = Bc * rng.integers(-(-Br // Bc), 5)  # key at which the first query block ends
-        cases.append(_case(rng, N, N + first - by - Br + 1, Br, Bc, causal=True))
-    for more in (0, int(rng.integers(1, 9))):
-        Br, Bc = rng.integers(2, 7, 2)
-        Nk = Bc * rng.integers(1, 4) + rng.integers(1, Bc)
-        cases.append(_case(rng, Nk + more, Nk, Br, Bc, causal=True))
-    return cases
+    """Causal cases of N < Nk, N = Nk and N > Nk, with scales of either sign and of 0."""
+    return [drawn_by_a_key(rng, 0), drawn_by_a_key(rng, 1, scale=0.0),
+            drawn(rng, 0, causal=True, scale=-float(rng.uniform(0.3, 1.5))),
+            drawn(rng, int(rng.integers(1, 9)), causal=True),
+            drawn_by_a_key(rng, 0, shift=-float(rng.uniform(1000, 9000)), scale=None)]
 
 
 def _case(rng, N, Nk, Br, Bc, **settings) -> Case:
     d, dv = rng.permutation(np.arange(1, 8))[:2]
     sizes = (int(size) for size in (N, Nk, d, dv, Br, Bc))
-    return Case(*sizes, scale=float(rng.uniform(-1.5, 1.5)), rng=rng, **settings)
+    return Case(*sizes, **{"scale": float(rng.uniform(0.3, 1.5)), "rng": rng} | settings)
 
 
 def smallest(rng) -> list[Case]:

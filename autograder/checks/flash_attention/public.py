@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from functools import cached_property
+from functools import cache, cached_property
 from types import SimpleNamespace
 
 import numpy as np
@@ -96,6 +96,12 @@ class Case:
 def causal_cases(shapes: list[tuple]) -> list[Case]:
     """A causal case of each shape."""
     return [Case(*shape, causal=True) for shape in shapes]
+
+
+@cache
+def large_cases() -> list[Case]:
+    """The two cases of the memory rule, of which one holds all queries in one block."""
+    return [Case(LARGE, LARGE, 4, 4, LARGE, 32), Case(LARGE, LARGE, 4, 4, 32, 32, causal=True)]
 
 
 def dead_tiles(cases: list[Case]) -> Iterator[tuple[Case, int, int]]:
@@ -286,8 +292,8 @@ def test_fa1_gives_the_output_of_standard_attention(lab):
 @check(points=1, part="flash_fwd_fa1")
 def test_fa1_gives_the_natural_log_sum_exp_of_each_row(lab):
     """fa1 gives the natural log-sum-exp of each row"""
-    for shift in (0, *SHIFTS):
-        _, L, _ = run_fwd(lab, case := Case(*SHAPES[0], shift=shift), "fa1")
+    for shift, scale in ((0.0, None), (0.0, -0.7), (0.0, 0.0), (-9000.0, None), (900.0, None)):
+        _, L, _ = run_fwd(lab, case := Case(*SHAPES[0], shift=shift, scale=scale), "fa1")
         expect_L(case, L)
 
 
@@ -351,8 +357,7 @@ def test_fa1_takes_scores_whose_exp_overflows_or_vanishes(lab):
 @check(points=1, part="flash_fwd_fa1", after=test_fa1_gives_the_output_of_standard_attention)
 def test_fa1_holds_nothing_as_large_as_the_scores(lab):
     """fa1 holds nothing as large as the scores"""
-    for Br, causal in ((LARGE, False), (32, True)):
-        case = Case(LARGE, LARGE, 4, 4, Br, 32, causal)
+    for case in large_cases():
         O, _, _ = expect_little_memory(lab, case, lambda c: c.fwd(lab, "fa1"))
         expect_O(case, O)
 
@@ -371,8 +376,8 @@ def test_fa2_gives_the_output_of_standard_attention(lab):
 @check(points=1, part="flash_fwd_fa2")
 def test_fa2_gives_the_natural_log_sum_exp_of_each_row(lab):
     """fa2 gives the natural log-sum-exp of each row"""
-    for shift in (0, *SHIFTS):
-        _, L, _ = run_fwd(lab, case := Case(*SHAPES[0], shift=shift), "fa2")
+    for shift, scale in ((0.0, None), (0.0, -0.7), (0.0, 0.0), (-9000.0, None), (900.0, None)):
+        _, L, _ = run_fwd(lab, case := Case(*SHAPES[0], shift=shift, scale=scale), "fa2")
         expect_L(case, L)
 
 
@@ -436,8 +441,7 @@ def test_fa2_takes_scores_whose_exp_overflows_or_vanishes(lab):
 @check(points=1, part="flash_fwd_fa2", after=test_fa2_gives_the_output_of_standard_attention)
 def test_fa2_holds_nothing_as_large_as_the_scores(lab):
     """fa2 holds nothing as large as the scores"""
-    for Br, causal in ((LARGE, False), (32, True)):
-        case = Case(LARGE, LARGE, 4, 4, Br, 32, causal)
+    for case in large_cases():
         O, _, _ = expect_little_memory(lab, case, lambda c: c.fwd(lab, "fa2"))
         expect_O(case, O)
 
@@ -535,6 +539,5 @@ def test_flash_bwd_takes_scores_whose_exp_overflows_or_vanishes(lab):
 @check(points=1, part="flash_bwd", after=test_flash_bwd_gives_dq_of_standard_attention)
 def test_flash_bwd_holds_nothing_as_large_as_the_scores(lab):
     """flash_bwd holds nothing as large as the scores"""
-    for Br, causal in ((LARGE, False), (32, True)):
-        case = Case(LARGE, LARGE, 4, 4, Br, 32, causal)
+    for case in large_cases():
         expect_gradients(case, expect_little_memory(lab, case, lambda c: c.bwd(lab)))
