@@ -28,13 +28,15 @@ FRAMES = 3  # of a student's traceback
 
 def serve(channel_fd: int, out_fd: int, err_fd: int, confinement) -> None:
     """Answer requests until the channel closes; runs in a freshly forked process."""
-    os.setsid()
     channel = _take_descriptors(channel_fd, out_fd, err_fd)
     setup, _ = _receive(channel)
     for name in setup["preload"]:
         _preload(name)
-    protections = [] if setup["trust"] else confinement.enter(setup["scratch"], setup["uid"])
-    os.chdir(setup["scratch"])
+    if setup["trust"]:
+        os.chdir(setup["scratch"])
+        protections = confinement.limit()
+    else:
+        protections = confinement.enter(setup["scratch"], setup["uid"])
     sys.meta_path.insert(0, _Sources(setup["sources"]))
     for name in [n for n in sys.modules if n.split(".")[0] == "autograder"]:
         del sys.modules[name]
