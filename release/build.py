@@ -8,7 +8,6 @@ so that an interrupted or refused build leaves that whole.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from typing import Any
 from autograder.grading.grade import Graded, Grader
 from autograder.kit.check import checks_of
 from autograder.kit.errors import KitError
-from autograder.kit.release import Release
+from autograder.kit.release import Release, module_of
 from autograder.kit.run import FAILED, PASSED
 from release import package
 from release.freeze import Bench, freeze
@@ -97,8 +96,7 @@ def _about(solution: Solution, term: Term) -> dict[str, Any]:
 
 
 def _checks(lab: str, term: Term) -> list:
-    public, hidden = (importlib.import_module(f"autograder.checks.{lab}.{audience}")
-                      for audience in ("public", "hidden"))
+    public, hidden = (module_of(lab, audience) for audience in ("public", "hidden"))
     return checks_of(public) + checks_of(hidden, term.grading["hidden_visibility"])
 
 
@@ -109,7 +107,7 @@ def _figures(solution: Solution, term: Term, about: dict[str, Any], bench: Bench
                "points": about["points"], "public_points": about["public_points"],
                **{f"points_{part}": points for part, points in about["parts"].items()}}
     if (ROOT / "autograder" / "checks" / solution.lab / "figures.py").exists():
-        module = importlib.import_module(f"autograder.checks.{solution.lab}.figures")
+        module = module_of(solution.lab, "figures")
         with bench.lab(solution.sources, solution.names) as lab:
             figures |= module.figures(lab, term.figures(solution.lab))
     return figures

@@ -7,7 +7,6 @@ known mistake say to the diagnostic requests.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from autograder.kit.calls import call
 from autograder.kit.diagnosis import answer
 from autograder.kit.errors import KitError
 from autograder.kit.lab import Lab
+from autograder.kit.release import module_of
 from release.solution import ROOT, Solution
 from release.term import Term, tomllib
 
@@ -79,7 +79,7 @@ class Bench:
 
 def freeze(solution: Solution, term: Term, bench: Bench) -> dict[str, Any]:
     """What the frozen files hold: public, hidden and diagnosis, by name."""
-    reference = importlib.import_module(f"autograder.checks.{solution.lab}.reference")
+    reference = module_of(solution.lab, "reference")
     figures = term.figures(solution.lab)
     with bench.lab(solution.sources, solution.names) as lab:
         public = _cases(lab, reference.public(call, figures))

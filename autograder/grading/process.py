@@ -148,11 +148,12 @@ class Worker:
         return header, parts
 
     def memory(self) -> dict[str, int]:
-        """Bytes now resident, resident at the peak, and of these backed by files."""
-        text = Path(f"/proc/{self.pid}/status").read_text(encoding="utf-8")
+        """Bytes now resident, resident at the peak, and of these backed by files; 0 if unknown."""
+        status = Path(f"/proc/{self.pid}/status")
+        text = status.read_text(encoding="utf-8") if status.exists() else ""
         fields = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
-        return {name: int(fields[name].split()[0]) << 10
-                for name in ("VmRSS", "VmHWM", "RssFile") if name in fields}
+        return {name: int(fields.get(name, "0").split()[0]) << 10
+                for name in ("VmRSS", "VmHWM", "RssFile")}
 
     def end(self) -> int:
         """Kill the process; its wait status."""

@@ -12,6 +12,7 @@ import importlib
 import json
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from autograder.kit import frozen
@@ -48,14 +49,14 @@ class Release:
     @cached_property
     def public(self) -> list[Check]:
         """The public checks."""
-        return checks_of(self._module("public"))
+        return checks_of(module_of(self.lab, "public"))
 
     @cached_property
     def hidden(self) -> list[Check]:
         """The hidden checks; none in a student's kit."""
         if not (PACKAGE / "checks" / self.lab / "hidden.py").exists():
             return []
-        return checks_of(self._module("hidden"), self.about["hidden_visibility"],
+        return checks_of(module_of(self.lab, "hidden"), self.about["hidden_visibility"],
                          start=len(self.public) + 1)
 
     @property
@@ -80,8 +81,17 @@ class Release:
     def _hidden_cases(self) -> frozen.Frozen:
         return frozen.Frozen(frozen.load(self.folder / "hidden.json"))
 
-    def _module(self, audience: str):
-        return importlib.import_module(f"autograder.checks.{self.lab}.{audience}")
+
+def module_of(lab: str, audience: str) -> ModuleType:
+    """A module of autograder/checks/<lab>, such as public, hidden or reference."""
+    name = f"autograder.checks.{lab}.{audience}"
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not name.startswith(error.name):
+            raise
+        raise KitError(f"{name.replace('.', '/')}.py: there is no such file",
+                       f"a lab has public.py, hidden.py and reference.py in checks/{lab}") from None
 
 
 def labs() -> list[str]:
