@@ -213,9 +213,6 @@ class _Sparing(io.BufferedIOBase):
     def seekable(self) -> bool:
         return True
 
-    def readable(self) -> bool:
-        return True
-
     def read(self, count: int | None = -1) -> bytes:
         if count is not None and count > LARGEST_CONTENTS:
             raise Unreadable(f"has a table of contents of more than {size(LARGEST_CONTENTS)}")

@@ -174,10 +174,9 @@ class _Intake:
     # Reading
 
     def text(self, path: str) -> str:
-        """The text of a module; Unreadable when there is none."""
+        """The text of a module that can be read."""
         found = self._try_text(path)
-        if isinstance(found, Unreadable):
-            raise found
+        assert isinstance(found, str), path
         return found
 
     def _try_text(self, path: str) -> str | Unreadable:
@@ -352,6 +351,7 @@ class _Intake:
                 f"{both}; the modules are used, not {name}, because {written[0]} is filled in"
             )
             return sources, used, root
+        about_modules = slice(len(self.box.notes), len(self.notes))
         path, notebook = self._notebook(sources)
         name = shown(path)
         if sources or self.problems:
@@ -361,6 +361,7 @@ class _Intake:
             self.notes.append(f"{both}; {name} is used, because the modules are still the stubs")
         elif notebook.sources:
             self.notes.append(f"the functions were taken from the notebook {name}")
+        del self.notes[about_modules]
         self.notes.extend(notebook.notes)
         self.problems = dict(notebook.problems)
         return dict(notebook.sources), {}, _folder(path)

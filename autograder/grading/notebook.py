@@ -33,11 +33,11 @@ from autograder.grading.source import (
     OPAQUE,
     Outline,
     Unreadable,
-    is_stub,
     outline,
     parse,
     parsing,
     size,
+    stubs,
 )
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 LARGEST_NOTEBOOK = 10 << 20  # bytes; parsed JSON takes up to 20 times as much memory
 MOST_CELLS = 2_000
-MOST_STATEMENTS = 10_000  # that bind a name
+MOST_STATEMENTS = 3_000  # that bind a name
 
 
 @dataclass(frozen=True)
@@ -302,7 +302,7 @@ class _Reading:
             list(dict.fromkeys(self.notes)),
             problems,
             frozenset(chosen.binders),
-            frozenset(name for name in defined if not is_stub(name, outlines)),
+            frozenset(defined - stubs(outlines)),
             frozenset(name for name, found in outlines.items() if found.unfinished),
         )
 
@@ -390,13 +390,11 @@ class _Choice:
             if item.text.endswith(" import *"):
                 self.stars.append(i)
         self._stubs = {i for i, item in enumerate(items) if item.unfinished}
-        rest_on = self.outlines()
+        unwritten = stubs(self.outlines())
         for name, places in self.binders.items():
-            if len(places) > 1:
-                helpers = {helper: o for helper, o in rest_on.items() if helper != name}
-                for i in places:
-                    if (found := items[i].outline) and is_stub("", {**helpers, "": found}):
-                        self._stubs.add(i)
+            for i in places if len(places) > 1 else ():
+                if (found := items[i].outline) and found.names & unwritten - {name}:
+                    self._stubs.add(i)
 
     def last(self, name: str, before: int | None = None) -> int | None:
         """
