@@ -40,6 +40,7 @@ MOST_SOURCES = 300  # modules of one submission
 LARGEST_SOURCES = 8 << 20  # characters of all of them
 MOST_NOTEBOOKS = 10  # that are read to find the one with the functions
 MOST_NOTES = 20
+TOOLS = {"autograder", "conftest"}  # what students are given to check themselves with
 NOT_REPLACED = {"numpy"}  # packages that no submission brings along
 
 
@@ -455,7 +456,7 @@ class _Intake:
             for path in self._nearest(p for p in self.python if p.startswith(folder)):
                 key = f"{_folder(path)[len(folder) :]}{_name(path)[:-3]}.py"
                 top = key.removesuffix(".py").partition("/")[0]
-                if key in sources or top in wanted or not _importable(key):
+                if key in sources or top in wanted | TOOLS or not _importable(key):
                     continue
                 if top in given:
                     if "/" not in key:

@@ -156,6 +156,14 @@ def test_given_files_and_numpy_are_never_taken_from_a_submission(at):
     )
 
 
+def test_the_tools_that_were_handed_out_make_no_difference(tmp_path):
+    tools = {"autograder/__init__.py": "", "autograder/kit/run.py": "x = 1\n", "conftest.py": ""}
+    submission = read(folder(tmp_path / "a", {**WORK, **tools}))
+    is_whole(submission)
+    assert submission.notes == ()
+    assert submission.digest == read(folder(tmp_path / "b", WORK)).digest
+
+
 def test_an_unreadable_companion_is_left_out_with_its_reason(at):
     submission = read(folder(at, {**WORK, "helpers.py": b"x = 1\0"}))
     is_whole(submission)
