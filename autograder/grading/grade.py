@@ -60,7 +60,7 @@ class Grader:
         self.nursery.close()
 
     def grade(self, path: Path, seed: int | None = None,
-              progress: Callable[[dict], None] = lambda content: None) -> Graded:
+              progress: Callable[[dict], None] | None = None) -> Graded:
         """
         The result of the submission at `path`.
 
@@ -70,30 +70,38 @@ class Grader:
         """
         start = time.monotonic()
         seed = seed or 0
-        done = planned(self.release.checks, seed)
-        progress(self._content(done, [], {"seed": seed}, start))
+        done, notes, staff = planned(self.release.checks, seed), [], {"seed": seed}
+        tests = [results.as_test(result) for result in done]
+
+        def content() -> dict[str, Any]:
+            return results.as_gradescope(done, self.release.about, notes, staff,
+                                         time.monotonic() - start, tests)
+
+        def show_progress() -> None:
+            if progress:
+                progress(content())
+
+        show_progress()
         submission = intake.read_submission(path, self.wanted)
         if not seed:
             seed = self._seed(submission.digest)
-            done = planned(self.release.checks, seed)
-        notes = list(submission.notes)
-        staff = {"seed": seed, "digest": submission.digest}
+            done[:] = planned(self.release.checks, seed)
+            tests[:] = [results.as_test(result) for result in done]
+        notes += submission.notes
+        staff |= {"seed": seed, "digest": submission.digest}
         with Scratch(self.nursery.uid) as scratch:
             lab = self._lab(submission, scratch)
             judge = Judge(lab, self.release.frozen_for, seed, self._diagnosis())
             try:
                 for i, check in enumerate(self.release.checks):
                     done[i] = judge.judge(check)
-                    progress(self._content(done, notes, staff, start))
+                    tests[i] = results.as_test(done[i])
+                    show_progress()
             finally:
                 lab.close()
         staff |= {"protections": lab.protections,
                   "stdout": lab.outputs[0].text(), "stderr": lab.outputs[1].text()}
-        return Graded(done, self._content(done, notes, staff, start), notes)
-
-    def _content(self, done, notes, staff, start) -> dict[str, Any]:
-        return results.as_gradescope(done, self.release.about, notes, staff,
-                                     time.monotonic() - start)
+        return Graded(done, content(), notes)
 
     def _diagnosis(self):
         return self.release.diagnosis if self.release.about["hints"] else None

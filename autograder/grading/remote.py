@@ -112,11 +112,13 @@ class RemoteLab(Lab):
             raise CallFailed("not plain", ("got", str(reason))) from None
 
     def _peak_memory(self, key: str, request: PeakMemory) -> list:
-        """What a fresh worker says, and the growth of its process as seen from outside."""
+        """What the worker says, and the growth of its process as seen from outside."""
         worker = self._workers[key]
+        if not worker.forget_peak():
+            self._end(key)
+            worker = self._workers[key] = self._start()
         result = self._value(worker, request, limits.MEMORY_CALL_SECONDS)
         after = worker.memory()
-        self._end(key)
         if not isinstance(result, list) or len(result) != 2 or type(result[1]) is not int:
             raise CallFailed("not plain", ("got", "a measurement that is none"))
         code = min(CODE, after["RssFile"] - worker.at_rest["RssFile"])

@@ -18,7 +18,8 @@ WORST_FIRST = ("grader error", "memory", "timeout", "crashed", "missing")
 
 
 def as_gradescope(results: list[Result], about: dict[str, Any], notes: list[str],
-                  staff: dict[str, Any], seconds: float) -> dict[str, Any]:
+                  staff: dict[str, Any], seconds: float,
+                  tests: list[dict[str, Any]] | None = None) -> dict[str, Any]:
     """
     The content of results.json.
 
@@ -27,6 +28,7 @@ def as_gradescope(results: list[Result], about: dict[str, Any], notes: list[str]
         notes: what was found in the submission, for the student
         staff: what only staff should see
         seconds: how long grading took
+        tests: as_test of every result, if it is there already
     """
     return {
         "score": float(sum(r.score for r in results)),
@@ -38,7 +40,7 @@ def as_gradescope(results: list[Result], about: dict[str, Any], notes: list[str]
         "test_name_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",
-        "tests": [_test(r) for r in results],
+        "tests": tests or [as_test(r) for r in results],
         "extra_data": {"version": about["version"], "status": status_of(results), **staff},
     }
 
@@ -51,7 +53,8 @@ def status_of(results: list[Result]) -> str:
     return next((status for status in WORST_FIRST if status in seen), "graded")
 
 
-def _test(result: Result) -> dict[str, Any]:
+def as_test(result: Result) -> dict[str, Any]:
+    """One entry of the tests in results.json."""
     check = result.check
     lines = [line.removeprefix("     ") for line in message.body(result)]
     extra = {"id": check.id, "status": result.outcome, "reason": result.status,
@@ -73,9 +76,27 @@ def _outcome(result: Result) -> list[str]:
     return [] if result.outcome == PASSED else [result.outcome]
 
 
+def as_text(content: dict[str, Any]) -> str:
+    """The content as JSON, a line a field and a line a test."""
+    fields = []
+    for name, value in content.items():
+        shown = ("[\n" + ",\n".join(map(_json, value)) + "\n]" if isinstance(value, list)
+                 else _json(value))
+        fields.append(f"{_json(name)}: {shown}")
+    return "{" + ",\n".join(fields) + "}\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, allow_nan=False, ensure_ascii=True)
+
+
 def write(path: Path, content: dict[str, Any]) -> None:
     """Replace the file as a whole: whoever reads it finds the old or the new one, never half."""
-    text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=True) + "\n"
+    write_text(path, as_text(content))
+
+
+def write_text(path: Path, text: str) -> None:
+    """The same for a text."""
     part = path.with_name(f".{path.name}.part")
     part.write_text(text, encoding="utf-8", newline="\n")
     os.replace(part, path)
