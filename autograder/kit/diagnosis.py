@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from autograder.kit.border import Record
 from autograder.kit.calls import Request
@@ -24,18 +25,18 @@ class Diagnosis:
 
     def __init__(self, parts: dict[str, dict[str, Any]]):
         self.parts = parts
-        self.found: dict[tuple[str, int], tuple[str, str]] = {}
+        self.found: WeakKeyDictionary[Lab, dict[str, tuple[str, str]]] = WeakKeyDictionary()
 
     def of(self, part: str, lab: Lab) -> tuple[str, str]:
         """(mistake id, hint) behind this submission's failures in the part; ("", "") for none."""
-        key = (part, id(lab))
+        found = self.found.setdefault(lab, {})
         if part not in self.parts:
             return "", ""
-        if key not in self.found:
+        if part not in found:
             known = self.parts[part]
             got = [answer(lab, request) for request in known["requests"]]
-            self.found[key] = ("", "") if same(got, known["right"]) else _named(got, known)
-        return self.found[key]
+            found[part] = ("", "") if same(got, known["right"]) else _named(got, known)
+        return found[part]
 
 
 def answer(lab: Lab, request: Request) -> Any:
@@ -55,14 +56,17 @@ def _named(got: list, known: dict[str, Any]) -> tuple[str, str]:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two plain values are equal up to round-off; records in the numbers both have."""
+    """
+    Whether two plain values are equal up to round-off; records in the numbers both have, dicts
+    with 0 in the place of an entry that only the other one has.
+    """
     if hasattr(a, "dtype") or hasattr(b, "dtype"):
         return _same_arrays(a, b)
     if isinstance(a, Record) and isinstance(b, Record):
         both = (vars(a).keys() & vars(b).keys()) - {"_kind"}
         return bool(both) and all(same(getattr(a, name), getattr(b, name)) for name in both)
     if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+        return all(same(a.get(key, 0), b.get(key, 0)) for key in a.keys() | b.keys())
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, float) or isinstance(b, float):

@@ -47,6 +47,20 @@ def expect_keys(got: Any, expected: Sequence[str], name: str):
                      ("got", f"{name} lacks {', '.join(missing)}"))
 
 
+def expect_fields(got: Any, expected: Mapping[str, Any], names: Sequence[str], owner: str):
+    """
+    A dict with the expected entries under these names: texts equal, whole numbers exact (a float
+    may hold one), other numbers up to round-off.
+    """
+    expect_keys(got, names, owner)
+    for name in names:
+        right = expected[name]
+        if isinstance(right, str):
+            expect_equal(got[name], right, name)
+        else:
+            expect_number(got[name], right, name, rtol=1e-9 if isinstance(right, float) else 0.0)
+
+
 def expect_sequence(got: Any, length: int, name: str) -> Sequence:
     """A list or tuple of that length, which is given back."""
     if not isinstance(got, (list, tuple)):

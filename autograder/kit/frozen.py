@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from autograder.kit import border
 from autograder.kit.calls import Call
+from autograder.kit.lab import Lab
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,12 @@ class Frozen:
     def answers(self) -> dict[str, Any]:
         """Key of a written question -> (right value, relative tolerance); 0 for exact."""
         return self.values["answers"]
+
+
+def answered(lab: Lab, cases: list[Case]) -> Iterator[tuple[Case, Any]]:
+    """(case, what the submission gives) one after the other; the last one is what a failure shows."""
+    for case in cases:
+        yield case, lab.run(case.call)
 
 
 def dump(value: Any) -> str:
