@@ -44,7 +44,7 @@ class Frozen:
 
 
 def answered(lab: Lab, cases: list[Case]) -> Iterator[tuple[Case, Any]]:
-    """(case, what the submission gives) one after the other; the last one is what a failure shows."""
+    """(case, what the submission gives) for each; a failure shows the last one."""
     for case in cases:
         yield case, lab.run(case.call)
 
