@@ -43,7 +43,7 @@ from autograder.grading.source import (
 if TYPE_CHECKING:
     from autograder.grading.intake import Wanted
 
-LARGEST_NOTEBOOK = 10 << 20  # bytes; parsed JSON takes up to 20 times as much memory
+LARGEST_NOTEBOOK = 10 << 20  # bytes; parsed JSON takes up to 30 times as much memory
 MOST_CELLS = 2_000
 MOST_STATEMENTS = 3_000  # that bind a name
 
@@ -615,7 +615,7 @@ def _cell_magic(source: str) -> tuple[str, str, str]:
 def _parse_cell(source: str) -> tuple[ast.Module, str]:
     """The cell as Python, and the text that was parsed."""
     if len(source) > LARGEST_PARSED:
-        raise Unreadable(f"is longer than {size(LARGEST_PARSED)}")
+        raise Unreadable(f"is longer than the {size(LARGEST_PARSED)} that are parsed at once")
     lines = (line for line in source.split("\n") if line.strip())
     if next(lines, "")[:1].isspace():
         source = textwrap.dedent(source)

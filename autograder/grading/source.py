@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 LARGEST = 1 << 20  # bytes of one source file
-LARGEST_PARSED = 256 << 10  # characters that are parsed at once: 256 KiB cost up to 100 MB and 1 s
+LARGEST_PARSED = 128 << 10  # characters that are parsed at once: they take up to 120 MB
 SHALLOW = 32 << 10  # characters that can't hold an expression deep enough to crash Python 3.10
 DEEPEST = 1_000  # operators, calls and brackets of one expression in a longer text
 
