@@ -43,7 +43,7 @@ def traffic(flash_fwd=flash_fwd):
             axes.text(1.12 * LARGEST, totals[-1], order, va="center")
             for M in powers:
                 name = f'flash_fwd, order "{order}"'
-                count = drawn.ask(name, counted, flash_fwd, X, *block_sizes(M, D), order)
+                count = drawn.ask(name, _counted, flash_fwd, X, *block_sizes(M, D), order)
                 if count is None:
                     break
                 axes.plot(M, count / 1000, mark, color=color, markeredgecolor="white")
@@ -58,7 +58,7 @@ def traffic(flash_fwd=flash_fwd):
     return drawn.figure
 
 
-def counted(flash_fwd, X, Br, Bc, order):
+def _counted(flash_fwd, X, Br, Bc, order):
     """The elements that flash_fwd says it moves with X as queries, keys and values."""
     io = flash_fwd(X, X, X, Br, Bc, order=order)[2]
     return drawing.number(io.read + io.write)

@@ -26,15 +26,15 @@ def splits(decode_attention_time=decode_attention_time, best_splits=best_splits)
             (H100_DEC, drawing.RED, "--", "s", -19),
         ):
             name, time = "decode_attention_time", decode_attention_time
-            times = [drawn.ask(name, microseconds, time, "fd", gpu, n) for n in SPLITS]
-            fa2 = drawn.ask(name, microseconds, time, "fa2", gpu)
+            times = [drawn.ask(name, _microseconds, time, "fd", gpu, n) for n in SPLITS]
+            fa2 = drawn.ask(name, _microseconds, time, "fa2", gpu)
             if None in (*times, fa2):
                 continue
             axes.plot(SPLITS, times, line, marker=mark, color=color, markeredgecolor="white")
             axes.text(1.15 * SPLITS[-1], times[-1], gpu.name, va="center")
             axes.plot(0.6, fa2, mark, color=color, markerfacecolor="white", clip_on=False)
 
-            best = drawn.ask("best_splits", chosen, best_splits, gpu)
+            best = drawn.ask("best_splits", _chosen, best_splits, gpu)
             if best is None:
                 continue
             at = (best, times[SPLITS.index(best)])
@@ -55,12 +55,12 @@ def splits(decode_attention_time=decode_attention_time, best_splits=best_splits)
     return drawn.figure
 
 
-def microseconds(decode_attention_time, method, gpu, splits=1):
+def _microseconds(decode_attention_time, method, gpu, splits=1):
     """The time that the model gives for SHAPE."""
     return 1e6 * drawing.number(decode_attention_time(*SHAPE.values(), method, gpu, splits)["t"])
 
 
-def chosen(best_splits, gpu):
+def _chosen(best_splits, gpu):
     """The splits that best_splits gives for SHAPE; ValueError when they are none of SPLITS."""
     return SPLITS[SPLITS.index(best_splits(*SHAPE.values(), gpu)[0])]
 
