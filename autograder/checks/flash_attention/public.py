@@ -19,14 +19,15 @@ from autograder.kit.arrays import expect_array, expect_unchanged
 from autograder.kit.check import check
 from autograder.kit.expect import expect_at_most, expect_counts, expect_equal, expect_sequence
 
-# N, Nk, d, dv, Br, Bc: d and dv differ, and the blocks divide neither N nor Nk.
+# N, Nk, d, dv, Br, Bc: d and dv differ. The blocks divide N and Nk; then neither of them.
+EVEN = [(12, 20, 3, 5, 4, 5), (9, 8, 5, 2, 3, 4)]
 SHAPES = [(13, 23, 3, 5, 4, 7), (9, 30, 5, 2, 4, 5), (17, 6, 2, 3, 7, 8)]
 # N < Nk (tokens are cached), tiles that live or die by one key among them; N = Nk; one query.
 CACHED = [(9, 30, 3, 4, 4, 5), (11, 19, 2, 3, 3, 5), (13, 13, 4, 3, 3, 5), (1, 11, 3, 2, 4, 4)]
 # N > Nk: the first queries see nothing, in whole blocks and in parts of blocks.
 NOTHING_SEEN = [(21, 8, 3, 2, 4, 3), (14, 9, 2, 5, 5, 4), (9, 3, 4, 3, 7, 8)]
 SCALES = [0.0, -0.7, 1.9]
-SHIFTS = [-9000.0, -1000.0, 900.0]  # of all scores: exp vanishes or overflows
+EXTREMES = [{"shift": -9000.0}, {"shift": 900.0}, {"spread": 1000.0}]  # exp vanishes or overflows
 LARGE = 512  # N and Nk of the memory rule, where d = dv = 4
 WARM_UP = (40, 40, 4, 4, 8, 8)
 
@@ -39,18 +40,20 @@ class Case:
         N, Nk, d, dv, Br, Bc: sizes
         causal, scale: as the functions take them
         shift: about what lies on top of all scores
+        spread: factor of all scores
         rng: random numbers; the same ones every time when None
         dtype: the inputs are rounded to it
     """
 
-    def __init__(self, N, Nk, d, dv, Br, Bc, causal=False, scale=None, shift=0.0, rng=None,
-                 dtype=np.float64):
+    def __init__(self, N, Nk, d, dv, Br, Bc, causal=False, scale=None, shift=0.0, spread=1.0,
+                 rng=None, dtype=np.float64):
         rng = rng or np.random.default_rng(N + Nk)
         shapes = {"Q": (N, d), "K": (Nk, d), "V": (Nk, dv), "dO": (N, dv)}
         x = {name: rng.normal(size=shape).astype(dtype).astype(float)
              for name, shape in shapes.items()}
         side = np.sqrt(abs(shift) / np.sqrt(d))  # in all columns of Q and, with the sign, of K
-        self.x = SimpleNamespace(**x | {"Q": x["Q"] + side, "K": x["K"] + np.sign(shift) * side})
+        x |= {"Q": (x["Q"] + side) * spread, "K": x["K"] + np.sign(shift) * side}
+        self.x = SimpleNamespace(**x)
         self.causal, self.scale = causal, scale
         self.sizes = {"N": N, "Nk": Nk, "d": d, "dv": dv, "Br": Br, "Bc": Bc}
 
@@ -179,12 +182,12 @@ def expect_io(case: Case, io, kind: str):
     expect_counts(io, case.counts(kind), "io", **case.sizes)
 
 
-def expect_little_memory(lab, case: Case, call_of: Callable):
+def expect_little_memory(lab, case: Case, call_of: Callable, length: int):
     """What call_of(case) returns, once it is known to have held nothing as large as the scores."""
     result, peak = lab.peak_memory(call_of(case), warm_up=call_of(Case(*WARM_UP)))
     scores = case.sizes["N"] * case.sizes["Nk"] * 8
     expect_at_most(peak, 0.75 * scores, "bytes of extra memory", "0.75 * N * Nk * 8")
-    return result
+    return expect_sequence(result, length, "the result")
 
 
 # --- merge_states ---------------------------------------------------------------------------------
@@ -216,7 +219,7 @@ def empty_like(state: oracle.State) -> oracle.State:
                         np.zeros_like(state.o))
 
 
-@check(points=1.5, part="merge_states")
+@check(points=1, part="merge_states")
 def test_merge_states_gives_m_and_l_of_the_whole_row(lab):
     """merge_states gives m and l of the whole row"""
     for cut in (4, 1):
@@ -232,7 +235,14 @@ def test_merge_states_gives_o_of_the_whole_row_undivided(lab):
         expect_o(lab.merge_states(tuple(left), tuple(right)), whole)
 
 
-@check(points=1, part="merge_states", after=test_merge_states_gives_o_of_the_whole_row_undivided)
+@check(points=0.5, part="merge_states")
+def test_merging_in_either_order_gives_the_same_state(lab):
+    """merging in either order gives the same state"""
+    left, right, whole = segments(6, 9, cut=4)
+    expect_state(lab.merge_states(tuple(right), tuple(left)), whole)
+
+
+@check(points=1, part="merge_states", after=test_merging_in_either_order_gives_the_same_state)
 def test_merging_with_an_empty_segment_gives_the_other_one_back(lab):
     """merging with an empty segment gives the other one back"""
     left, right, _ = segments(6, 9, cut=4)
@@ -240,7 +250,7 @@ def test_merging_with_an_empty_segment_gives_the_other_one_back(lab):
     expect_state(lab.merge_states(tuple(empty_like(right)), tuple(right)), right)
 
 
-@check(points=1, part="merge_states", after=test_merge_states_gives_o_of_the_whole_row_undivided)
+@check(points=1, part="merge_states", after=test_merging_in_either_order_gives_the_same_state)
 def test_merging_two_empty_segments_gives_an_empty_one(lab):
     """merging two empty segments gives an empty one"""
     left, right, whole = (half_empty(state) for state in segments(6, 9, cut=4))
@@ -254,7 +264,7 @@ def test_merging_without_outputs_gives_a_state_without_one(lab):
     expect_state(lab.merge_states(tuple(left), tuple(right)), whole)
 
 
-@check(points=0.5, part="merge_states", after=test_merge_states_gives_o_of_the_whole_row_undivided)
+@check(points=0.5, part="merge_states", after=test_merging_in_either_order_gives_the_same_state)
 def test_merging_takes_any_number_of_leading_axes(lab):
     """merging takes any number of leading axes"""
     for shape in ((9,), (3, 2, 9)):
@@ -262,7 +272,7 @@ def test_merging_takes_any_number_of_leading_axes(lab):
         expect_state(lab.merge_states(tuple(left), tuple(right)), whole)
 
 
-@check(points=0.5, part="merge_states", after=test_merge_states_gives_o_of_the_whole_row_undivided)
+@check(points=0.5, part="merge_states", after=test_merging_in_either_order_gives_the_same_state)
 def test_merging_takes_maxima_whose_exp_overflows_or_vanishes(lab):
     """merging takes maxima whose exp overflows or vanishes"""
     for shift in (1e4, -1e4):
@@ -270,7 +280,7 @@ def test_merging_takes_maxima_whose_exp_overflows_or_vanishes(lab):
         expect_state(lab.merge_states(tuple(left), tuple(right)), whole)
 
 
-@check(points=0.5, part="merge_states", after=test_merge_states_gives_o_of_the_whole_row_undivided)
+@check(points=0.5, part="merge_states", after=test_merging_in_either_order_gives_the_same_state)
 def test_merging_leaves_its_inputs_unchanged(lab):
     """merging leaves its inputs unchanged"""
     left, right, _ = (half_empty(state) for state in segments(6, 9, cut=4))
@@ -292,8 +302,8 @@ def test_fa1_gives_the_output_of_standard_attention(lab):
 @check(points=1, part="flash_fwd_fa1")
 def test_fa1_gives_the_natural_log_sum_exp_of_each_row(lab):
     """fa1 gives the natural log-sum-exp of each row"""
-    for shift, scale in ((0.0, None), (0.0, -0.7), (0.0, 0.0), (-9000.0, None), (900.0, None)):
-        _, L, _ = run_fwd(lab, case := Case(*SHAPES[0], shift=shift, scale=scale), "fa1")
+    for setting in ({}, {"scale": -0.7}, {"scale": 0.0}, *EXTREMES):
+        _, L, _ = run_fwd(lab, case := Case(*SHAPES[0], **setting), "fa1")
         expect_L(case, L)
 
 
@@ -338,27 +348,27 @@ def test_fa1_never_looks_into_dead_tiles(lab):
         expect_O(case, O, rows=np.arange(len(case.x.Q)) < n)
 
 
-@check(points=0.5, part="flash_fwd_fa1", after=test_fa1_gives_the_output_of_standard_attention)
+@check(points=0.5, part="flash_fwd_fa1", after=test_fa1_gives_the_causal_output)
 def test_fa1_uses_the_scale_that_it_is_given_0_too(lab):
     """fa1 uses the scale that it is given, 0 too"""
     for scale in SCALES:
-        O, _, _ = run_fwd(lab, case := Case(*SHAPES[0], scale=scale), "fa1")
+        O, _, _ = run_fwd(lab, case := Case(*CACHED[0], causal=True, scale=scale), "fa1")
         expect_O(case, O)
 
 
 @check(points=0.5, part="flash_fwd_fa1", after=test_fa1_gives_the_output_of_standard_attention)
 def test_fa1_takes_scores_whose_exp_overflows_or_vanishes(lab):
     """fa1 takes scores whose exp overflows or vanishes"""
-    for shift in SHIFTS:
-        O, _, _ = run_fwd(lab, case := Case(*SHAPES[0], shift=shift), "fa1")
+    for extreme in EXTREMES:
+        O, _, _ = run_fwd(lab, case := Case(*SHAPES[0], **extreme), "fa1")
         expect_O(case, O)
 
 
-@check(points=1, part="flash_fwd_fa1", after=test_fa1_gives_the_output_of_standard_attention)
+@check(points=1, part="flash_fwd_fa1", after=test_fa1_gives_the_causal_output)
 def test_fa1_holds_nothing_as_large_as_the_scores(lab):
     """fa1 holds nothing as large as the scores"""
     for case in large_cases():
-        O, _, _ = expect_little_memory(lab, case, lambda c: c.fwd(lab, "fa1"))
+        O, _, _ = expect_little_memory(lab, case, lambda c: c.fwd(lab, "fa1"), 3)
         expect_O(case, O)
 
 
@@ -376,8 +386,8 @@ def test_fa2_gives_the_output_of_standard_attention(lab):
 @check(points=1, part="flash_fwd_fa2")
 def test_fa2_gives_the_natural_log_sum_exp_of_each_row(lab):
     """fa2 gives the natural log-sum-exp of each row"""
-    for shift, scale in ((0.0, None), (0.0, -0.7), (0.0, 0.0), (-9000.0, None), (900.0, None)):
-        _, L, _ = run_fwd(lab, case := Case(*SHAPES[0], shift=shift, scale=scale), "fa2")
+    for setting in ({}, {"scale": -0.7}, {"scale": 0.0}, *EXTREMES):
+        _, L, _ = run_fwd(lab, case := Case(*SHAPES[0], **setting), "fa2")
         expect_L(case, L)
 
 
@@ -422,27 +432,27 @@ def test_fa2_never_looks_into_dead_tiles(lab):
         expect_O(case, O, rows=np.arange(len(case.x.Q)) < n)
 
 
-@check(points=0.5, part="flash_fwd_fa2", after=test_fa2_gives_the_output_of_standard_attention)
+@check(points=0.5, part="flash_fwd_fa2", after=test_fa2_gives_the_causal_output)
 def test_fa2_uses_the_scale_that_it_is_given_0_too(lab):
     """fa2 uses the scale that it is given, 0 too"""
     for scale in SCALES:
-        O, _, _ = run_fwd(lab, case := Case(*SHAPES[0], scale=scale), "fa2")
+        O, _, _ = run_fwd(lab, case := Case(*CACHED[0], causal=True, scale=scale), "fa2")
         expect_O(case, O)
 
 
 @check(points=0.5, part="flash_fwd_fa2", after=test_fa2_gives_the_output_of_standard_attention)
 def test_fa2_takes_scores_whose_exp_overflows_or_vanishes(lab):
     """fa2 takes scores whose exp overflows or vanishes"""
-    for shift in SHIFTS:
-        O, _, _ = run_fwd(lab, case := Case(*SHAPES[0], shift=shift), "fa2")
+    for extreme in EXTREMES:
+        O, _, _ = run_fwd(lab, case := Case(*SHAPES[0], **extreme), "fa2")
         expect_O(case, O)
 
 
-@check(points=1, part="flash_fwd_fa2", after=test_fa2_gives_the_output_of_standard_attention)
+@check(points=1, part="flash_fwd_fa2", after=test_fa2_gives_the_causal_output)
 def test_fa2_holds_nothing_as_large_as_the_scores(lab):
     """fa2 holds nothing as large as the scores"""
     for case in large_cases():
-        O, _, _ = expect_little_memory(lab, case, lambda c: c.fwd(lab, "fa2"))
+        O, _, _ = expect_little_memory(lab, case, lambda c: c.fwd(lab, "fa2"), 3)
         expect_O(case, O)
 
 
@@ -460,7 +470,7 @@ def test_fa2_is_the_default_order(lab):
 @check(points=1, part="flash_bwd")
 def test_flash_bwd_gives_dv_of_standard_attention(lab):
     """flash_bwd gives dV of standard attention"""
-    for shape in SHAPES:
+    for shape in EVEN:
         _, _, dV, _ = run_bwd(lab, case := Case(*shape))
         expect_array(dV, case.gradients.dV, "dV", case.right.score)
 
@@ -468,7 +478,7 @@ def test_flash_bwd_gives_dv_of_standard_attention(lab):
 @check(points=1.5, part="flash_bwd")
 def test_flash_bwd_gives_dq_of_standard_attention(lab):
     """flash_bwd gives dQ of standard attention"""
-    for shape in SHAPES:
+    for shape in EVEN:
         dQ, _, _, _ = run_bwd(lab, case := Case(*shape))
         expect_array(dQ, case.gradients.dQ, "dQ", case.right.score)
 
@@ -476,9 +486,17 @@ def test_flash_bwd_gives_dq_of_standard_attention(lab):
 @check(points=1.5, part="flash_bwd")
 def test_flash_bwd_gives_dk_of_standard_attention(lab):
     """flash_bwd gives dK of standard attention"""
-    for shape in SHAPES:
+    for shape in EVEN:
         _, dK, _, _ = run_bwd(lab, case := Case(*shape))
         expect_array(dK, case.gradients.dK, "dK", case.right.score)
+
+
+@check(points=0.5, part="flash_bwd")
+def test_flash_bwd_gives_all_gradients_when_blocks_do_not_divide(lab):
+    """flash_bwd gives all gradients when blocks do not divide"""
+    for shape in SHAPES:
+        case = Case(*shape)
+        expect_gradients(case, run_bwd(lab, case))
 
 
 @check(points=1.5, part="flash_bwd")
@@ -489,7 +507,8 @@ def test_flash_bwd_counts_the_elements_it_moves_and_its_flops(lab):
         expect_io(case, io, "bwd")
 
 
-@check(points=1.5, part="flash_bwd", after=test_flash_bwd_gives_dq_of_standard_attention)
+@check(points=1, part="flash_bwd",
+       after=test_flash_bwd_gives_all_gradients_when_blocks_do_not_divide)
 def test_flash_bwd_gives_the_causal_gradients(lab):
     """flash_bwd gives the causal gradients"""
     for case in causal_cases(CACHED):
@@ -520,24 +539,25 @@ def test_flash_bwd_never_looks_into_dead_tiles(lab):
         expect_gradients(case, run_bwd(lab, case.giving(nan_in(early), "Q O dO L")), ~early, late)
 
 
-@check(points=0.5, part="flash_bwd", after=test_flash_bwd_gives_dq_of_standard_attention)
+@check(points=0.5, part="flash_bwd", after=test_flash_bwd_gives_the_causal_gradients)
 def test_flash_bwd_uses_the_scale_that_it_is_given_0_too(lab):
     """flash_bwd uses the scale that it is given, 0 too"""
     for scale in SCALES:
-        case = Case(*SHAPES[0], scale=scale)
+        case = Case(*CACHED[0], causal=True, scale=scale)
         expect_gradients(case, run_bwd(lab, case))
 
 
-@check(points=0.5, part="flash_bwd", after=test_flash_bwd_gives_dq_of_standard_attention)
+@check(points=0.5, part="flash_bwd",
+       after=test_flash_bwd_gives_all_gradients_when_blocks_do_not_divide)
 def test_flash_bwd_takes_scores_whose_exp_overflows_or_vanishes(lab):
     """flash_bwd takes scores whose exp overflows or vanishes"""
-    for shift in SHIFTS:
-        case = Case(*SHAPES[0], shift=shift)
+    for extreme in EXTREMES[:2]:  # where one key takes all of a row, gradients vanish
+        case = Case(*SHAPES[0], **extreme)
         expect_gradients(case, run_bwd(lab, case))
 
 
-@check(points=1, part="flash_bwd", after=test_flash_bwd_gives_dq_of_standard_attention)
+@check(points=1, part="flash_bwd", after=test_flash_bwd_gives_the_causal_gradients)
 def test_flash_bwd_holds_nothing_as_large_as_the_scores(lab):
     """flash_bwd holds nothing as large as the scores"""
     for case in large_cases():
-        expect_gradients(case, expect_little_memory(lab, case, lambda c: c.bwd(lab)))
+        expect_gradients(case, expect_little_memory(lab, case, lambda c: c.bwd(lab), 4))
