@@ -3,14 +3,18 @@
 import importlib
 import re
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from autograder.kit.calls import call
 from autograder.kit.check import checks_of
+from autograder.kit.frozen import Frozen
 from autograder.kit.lab import LocalLab
-from autograder.kit.message import head
-from autograder.kit.run import FAILED, Result
+from autograder.kit.message import body, head
+from autograder.kit.run import Judge
+from release.freeze import Bench, mistaken, read_mistakes
 from release.solution import SOLUTIONS, labs, read_solution
 from release.strip import regions
 from release.term import FIGURE, read_term
@@ -313,21 +317,37 @@ def test_the_timelines_counted_by_hand_are_the_solutions(megakernel):
 # --- how to work ---------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def bench():
+    """Workers for the solutions and for mistakes in them."""
+    with Bench() as bench:
+        yield bench
+
+
 @pytest.mark.parametrize("lab", LABS)
-def test_the_message_in_the_handout_is_one_of_the_labs_public_checks(lab):
-    message = next(f for f in FENCE.findall(read(lab)) if "rerun" in f).strip("`\n").splitlines()
-    failed = [line for line in message if line.startswith("FAIL")]
-    labels = [line[5:15].strip() for line in message if line.startswith("     ")]
-    assert [label for label in labels if label] == ["expected", "got", "inputs", "hint", "rerun"]
-    check = next(c for c in public_checks(lab) if c.id == message[-1].split()[-1])
-    assert failed == [head(Result(check, FAILED))]
+def test_the_message_in_the_handout_is_what_a_known_mistake_gets(lab, bench):
+    shown = next(f for f in FENCE.findall(read(lab)) if "rerun" in f).strip("`\n")
+    hint = re.search(r"hint +(.+)", shown)[1]
+    solution = read_solution(lab)
+    mistake = next(m for m in read_mistakes(solution) if " ".join(m.hint.split()) == hint)
+    check = next(c for c in public_checks(lab) if c.id == shown.split()[-1])
+    reference = importlib.import_module(f"autograder.checks.{lab}.reference")
+    named = reference.public(call, read_term().figures(lab))
+    with bench.lab(solution.sources, solution.names) as right:
+        cases = {name: list(zip(calls, right.run_all(calls), strict=True))
+                 for name, calls in named.items()}
+    with bench.lab(mistaken(solution, mistake), solution.names) as wrong:
+        result = Judge(wrong, lambda _: Frozen({"cases": cases}), 0).judge(check)
+    result = replace(result, lines=(*result.lines, ("hint", hint)))
+    assert shown == "\n".join([head(result), *body(result, rerun=True)])
 
 
 @pytest.mark.parametrize("lab", LABS)
 def test_the_word_that_picks_checks_picks_some_but_not_all(lab):
     word = re.search(r"^python -m pytest -k (\w+)$", read(lab), re.MULTILINE)[1]
     picked = [check for check in public_checks(lab) if word in check.function.__name__]
-    assert 0 < len(picked) < len(public_checks(lab))
+    assert 1 < len(picked) < len(public_checks(lab))
+    assert word not in f"autograder/checks/{lab}/public.py"  # pytest looks there too
 
 
 @pytest.mark.parametrize("lab", LABS)
