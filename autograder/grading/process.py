@@ -21,6 +21,11 @@ from autograder.kit import border
 from autograder.kit.errors import KitError
 from autograder.worker import confine, limits
 
+ORDER_SECONDS = 60  # for a nursery's reply; it loads numpy within one
+START_SECONDS = 30  # for a worker to be ready
+LOOK_SECONDS = 0.1  # between two looks into the scratch folder
+STATUS = Path("/proc/self/status")
+FIELDS = {"VmRSS": 10, "VmHWM": 10, "Threads": 0}  # name -> the unit, as a shift
 NURSERY = Path(__file__).parents[1] / "worker" / "nursery.py"
 CLEAN = {
     "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0",
@@ -37,12 +42,20 @@ class Died(Exception):
         self.status = status
 
 
+class NurseryEnded(Exception):
+    """The fork server is gone, or gives no answer; `Nursery.restart` makes a new one."""
+
+
 class Nursery:
     """One fork server process, whose workers have a user of their own when the grader is root."""
 
     def __init__(self):
         self.uid, self.claim = _own_user() if confine.available().uids else (None, None)
+        self._launch()
+
+    def _launch(self) -> None:
         self.control, theirs = socket.socketpair()
+        self.control.settimeout(ORDER_SECONDS)
         home = str(Path(find_spec("numpy").origin).parents[1])
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-B", "-X", "utf8", str(NURSERY), str(theirs.fileno()),
@@ -51,14 +64,27 @@ class Nursery:
             start_new_session=True)
         theirs.close()
         self.replies = self.control.makefile("rb")
+        self.asked = False
 
     def order(self, message: dict, fds: tuple[int, ...] = ()) -> dict:
         """Send one order, with descriptors, and wait for its reply."""
-        socket.send_fds(self.control, [json.dumps(message).encode()], list(fds))
-        line = self.replies.readline()
+        if self.asked:
+            raise NurseryEnded("somebody stopped waiting for its last reply")
+        self.asked = True
+        try:
+            socket.send_fds(self.control, [json.dumps(message).encode()], list(fds))
+            line = self.replies.readline()
+        except OSError as error:
+            raise NurseryEnded(str(error)) from None
         if not line:
-            raise RuntimeError("the nursery ended")
+            raise NurseryEnded("it closed its socket")
+        self.asked = False
         return json.loads(line)
+
+    def restart(self) -> None:
+        """Take a new process; the workers of the old one ended with it."""
+        self._end()
+        self._launch()
 
     def sweep(self) -> None:
         """Once a submission's workers have ended: end what they may have started."""
@@ -67,11 +93,18 @@ class Nursery:
 
     def close(self) -> None:
         """End the nursery and every worker it still has."""
-        self.control.close()
-        self.replies.close()
-        self.process.wait()
+        self._end()
         if self.claim:
             self.claim.close()
+
+    def _end(self) -> None:
+        self.control.close()
+        self.replies.close()
+        try:
+            self.process.wait(ORDER_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
 
 def _own_user() -> tuple[int, socket.socket]:
@@ -115,7 +148,6 @@ class Worker:
     def __init__(self, nursery: Nursery, setup: dict, outputs: tuple[Output, Output]):
         self.nursery = nursery
         self.outputs = outputs
-        self.flood = sum(o.seen for o in outputs) + limits.FLOOD_BYTES
         self.scratch = setup["scratch"]
         self.channel, theirs = socket.socketpair()
         self.channel.setblocking(False)
@@ -123,23 +155,34 @@ class Worker:
         self.pipes = {out: outputs[0], err: outputs[1]}
         for fd in self.pipes:
             os.set_blocking(fd, False)
-        fds = (theirs.fileno(), out_w, err_w)
-        self.pid = nursery.order({"numpy": setup["numpy"]}, fds)["pid"]
-        theirs.close()
-        os.close(out_w)
-        os.close(err_w)
         self.count = 0
-        self.gone = False
+        self.gone = self.stopped = False
         try:
-            self._send(border.frame(setup, []), limits.CALL_SECONDS)
-            self.protections = self._receive(limits.CALL_SECONDS)[0]["ready"]
+            reply = nursery.order({"numpy": setup["numpy"]}, (theirs.fileno(), out_w, err_w))
+            if "pid" not in reply:
+                raise RuntimeError(f"a worker did not start: {reply['error']}")
+            self.pid = reply["pid"]
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            theirs.close()
+            os.close(out_w)
+            os.close(err_w)
+        self._watch_from_now()
+        try:
+            texts = [text.encode("utf-8", "replace") for text in setup["sources"].values()]
+            about = setup | {"sources": list(setup["sources"])}
+            self._send(border.frame(about, texts), START_SECONDS)
+            self.protections = self._receive(START_SECONDS)[0]["ready"]
+            self.at_rest = self.memory()
         except Died as death:  # nothing of the submission has run yet
             raise RuntimeError(f"a worker did not start: {death}, {ending(self.end())}") from None
-        self.at_rest = self.memory()
 
     def ask(self, tree: dict, buffers: list[bytes], seconds: float) -> tuple[dict, list[bytes]]:
         """The worker's reply to a request; Died when there is none in time."""
         self.count += 1
+        self._watch_from_now()
         deadline = time.monotonic() + seconds
         self._send(border.frame({**tree, "id": self.count}, buffers), seconds)
         header, parts = self._receive(deadline - time.monotonic(), seconds)
@@ -148,12 +191,28 @@ class Worker:
         return header, parts
 
     def memory(self) -> dict[str, int]:
-        """Bytes now resident, resident at the peak, and of these backed by files; 0 if unknown."""
-        status = Path(f"/proc/{self.pid}/status")
-        text = status.read_text(encoding="utf-8") if status.exists() else ""
-        fields = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
-        return {name: int(fields.get(name, "0").split()[0]) << 10
-                for name in ("VmRSS", "VmHWM", "RssFile")}
+        """Bytes resident now and at the peak, and the threads; 0 where no system tells."""
+        if not STATUS.exists():
+            return dict.fromkeys(FIELDS, 0)
+        try:
+            text = Path(f"/proc/{self.pid}/status").read_text(encoding="utf-8", errors="replace")
+            fields = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+            return {name: int(fields[name].split()[0]) << shift for name, shift in FIELDS.items()}
+        except (OSError, LookupError, ValueError):  # it has just ended
+            self.gone = True
+            raise Died("crashed", "") from None
+
+    def stop(self) -> None:
+        """Let it stand still: whatever it left running does nothing until `resume`."""
+        if not self.stopped:
+            self.nursery.order({"signal": self.pid, "number": signal.SIGSTOP})
+            self.stopped = True
+
+    def resume(self) -> None:
+        """Let it go on."""
+        if self.stopped:
+            self.nursery.order({"signal": self.pid, "number": signal.SIGCONT})
+            self.stopped = False
 
     def forget_peak(self) -> bool:
         """Measure the peak from here on; True if it does, which another user's worker refuses."""
@@ -169,11 +228,15 @@ class Worker:
         """Kill the process; its wait status."""
         for fd in list(self.pipes):
             self._drain(fd)
+        self.close()
+        return self.nursery.order({"reap": self.pid, "gone": self.gone})["status"]
+
+    def close(self) -> None:
+        """Close the grader's ends alone."""
         for fd in self.pipes:
             os.close(fd)
         self.pipes.clear()
         self.channel.close()
-        return self.nursery.order({"reap": self.pid, "gone": self.gone})["status"]
 
     def _send(self, data: bytes, seconds: float) -> None:
         view, deadline = memoryview(data), time.monotonic() + seconds
@@ -199,6 +262,8 @@ class Worker:
     def _exactly(self, count: int, deadline: float, limit: float) -> bytes:
         data = bytearray()
         while len(data) < count:
+            if time.monotonic() > deadline:
+                raise Died("timeout", _too_slow(limit))
             try:
                 piece = self.channel.recv(min(count - len(data), 1 << 20))
             except BlockingIOError:
@@ -216,7 +281,7 @@ class Worker:
         """Until the channel is ready; meanwhile outputs are drained and limits watched."""
         left = deadline - time.monotonic()
         if left <= 0:
-            raise Died("timeout", f"no answer within {limit:g} s, the limit of one call")
+            raise Died("timeout", _too_slow(limit))
         reading = [self.channel, *self.pipes]
         ready, _, _ = select.select(reading, [self.channel] if writing else [], [], min(left, 0.1))
         for fd in ready:
@@ -225,7 +290,7 @@ class Worker:
         if sum(o.seen for o in self.outputs) > self.flood:
             raise Died("crashed", f"more than {limits.FLOOD_BYTES >> 20} MiB were printed, "
                                   "the limit of one call")
-        if not ready:
+        if time.monotonic() > self.look_again:
             self._watch_scratch()
 
     def _drain(self, fd: int) -> None:
@@ -240,18 +305,39 @@ class Worker:
                 return
             self.pipes[fd].add(data)
 
+    def _watch_from_now(self) -> None:
+        """What is printed, and what lies in the scratch folder, counts for one call."""
+        self.flood = sum(o.seen for o in self.outputs) + limits.FLOOD_BYTES
+        self.look_again = time.monotonic() + LOOK_SECONDS
+
     def _watch_scratch(self) -> None:
         size = count = 0
-        for entry in os.scandir(self.scratch):
-            count += 1
-            size += entry.stat(follow_symlinks=False).st_size
-        if size > limits.SCRATCH_BYTES or count > limits.SCRATCH_FILES:
-            raise Died("crashed", f"more than {limits.SCRATCH_FILES} files or "
-                                  f"{limits.SCRATCH_BYTES >> 20} MiB were written, the limit")
+        with os.scandir(self.scratch) as entries:
+            for entry in entries:
+                count += 1
+                size += _size(entry)
+                if size > limits.SCRATCH_BYTES or count > limits.SCRATCH_FILES:
+                    raise Died("crashed", f"more than {limits.SCRATCH_FILES} files or "
+                                          f"{limits.SCRATCH_BYTES >> 20} MiB were written, the "
+                                          "limit")
+        self.look_again = time.monotonic() + LOOK_SECONDS
+
+
+def _size(entry: os.DirEntry) -> int:
+    try:
+        return entry.stat(follow_symlinks=False).st_size
+    except OSError:
+        return 0  # removed since
+
+
+def _too_slow(limit: float) -> str:
+    return f"no answer within {limit:g} s, the limit of one call"
 
 
 def ending(status: int) -> str:
     """How a process ended, in words."""
     if os.WIFSIGNALED(status):
-        return f"the process was ended by {signal.Signals(os.WTERMSIG(status)).name}"
+        number = os.WTERMSIG(status)
+        name = signal.Signals(number).name if number in set(signal.Signals) else number
+        return f"the process was ended by signal {name}"
     return f"the process ended itself with exit code {os.waitstatus_to_exitcode(status)}"

@@ -7,20 +7,34 @@ Public checks are judged before hidden ones, and nothing that a worker says afte
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import signal
 import time
 from collections import Counter
 from typing import Any
 
 from autograder.grading.intake import imported_modules
-from autograder.grading.process import Died, Nursery, Output, Worker, ending
+from autograder.grading.process import (
+    Died,
+    Nursery,
+    NurseryEnded,
+    Output,
+    Worker,
+    ending,
+)
 from autograder.kit import border
-from autograder.kit.calls import ArgumentsAfter, PeakMemory, Request
+from autograder.kit.calls import ArgumentsAfter, PeakMemory, Request, Run
 from autograder.kit.check import NotJudged
-from autograder.kit.lab import CallFailed, Lab, raised
+from autograder.kit.lab import FRAMES, CallFailed, Lab, raised
 from autograder.worker import limits
+from autograder.worker.serve import NUMPY_PARTS
 
 ALLOWANCE = 1 << 20  # bytes that loading a submission and calling it may add, seen from outside
-CODE = 4 << 20  # bytes of library code that a first call may bring into memory
+AT_REST = 64 << 20  # bytes that a worker may hold on to while others are asked
+MEMORY = " (memory)"  # ends the key of a worker whose memory is measured
+TRIES = 2  # of a request, should the nursery end
 
 
 class RemoteLab(Lab):
@@ -41,6 +55,7 @@ class RemoteLab(Lab):
         self._answers = answers
         self._problems = problems
         self._workers: dict[str, Worker] = {}
+        self._running = ""
         self._hangs: Counter[str] = Counter()
         self._until = time.monotonic() + limits.SUBMISSION_SECONDS
         self.outputs = (Output(), Output())
@@ -54,27 +69,77 @@ class RemoteLab(Lab):
 
     def close(self) -> None:
         """End all workers."""
-        for name in list(self._workers):
-            self._end(name)
-        self._nursery.sweep()
+        try:
+            for name in list(self._workers):
+                self._end(name)
+            self._nursery.sweep()
+        except NurseryEnded:
+            self._start_over()
 
     def _ask(self, request: Request) -> Any:
         name = self._name(request)
         self._refuse(name)
         measured = isinstance(request, PeakMemory)
-        key = f"{name} (memory)" if measured else name
+        key = name + MEMORY if measured else name
+        for _ in range(TRIES):
+            try:
+                return self._answer(key, request)
+            except Died as death:
+                raise self._failure(name, key, death) from None
+            except NurseryEnded:
+                self._start_over()
+        raise NotJudged("the grader broke: tell staff, this is not your score")
+
+    def _answer(self, key: str, request: Request) -> Any:
+        self._let_run(key)
+        if isinstance(request, PeakMemory):
+            return self._peak_memory(key, request)
+        answer = self._value(self._workers[key], request, limits.CALL_SECONDS)
+        expected = len(request.calls) if isinstance(request, Run) else \
+            len(request.call.args) + len(request.call.kwargs)
+        return _sequence(answer, expected)
+
+    def _failure(self, name: str, key: str, death: Died) -> CallFailed:
         try:
-            if key not in self._workers:
-                self._workers[key] = self._start()
-            if measured:
-                return self._peak_memory(key, request)
-            return self._value(self._workers[key], request, limits.CALL_SECONDS)
-        except Died as death:
             status = self._end(key)
-            if death.status == "timeout":
-                self._hangs[name] += 1
-            text = f"{str(death) or ending(status)}, in {name}"
-            raise CallFailed(death.status, ("got", text), status=death.status) from None
+        except NurseryEnded:
+            self._start_over()
+            status = signal.SIGKILL
+        _empty(self._setup["scratch"])
+        if death.status == "timeout":
+            self._hangs[name] += 1
+        text = f"{str(death) or ending(status)}, in {name}"
+        return CallFailed(death.status, ("got", text), status=death.status)
+
+    def _start_over(self) -> None:
+        """With a new nursery, and none of the workers that ended with the old one."""
+        for worker in self._workers.values():
+            worker.close()
+        self._workers.clear()
+        self._nursery.restart()
+
+    def _let_run(self, key: str) -> None:
+        """This worker runs, and no other: what one left running can't disturb another's call."""
+        if self._running != key and self._running in self._workers:
+            self._rest(self._running)
+        self._running = key
+        if key in self._workers:
+            self._workers[key].resume()
+        else:
+            self._workers[key] = self._start(key)
+
+    def _rest(self, key: str) -> None:
+        worker = self._workers[key]
+        try:
+            now = worker.memory()
+        except Died:
+            self._end(key)
+            return
+        held = now["VmRSS"] - worker.at_rest["VmRSS"]
+        if held > AT_REST or now["Threads"] > worker.at_rest["Threads"]:
+            self._end(key)
+        else:
+            worker.stop()
 
     def _name(self, request: Request) -> str:
         if isinstance(request, (ArgumentsAfter, PeakMemory)):
@@ -93,8 +158,9 @@ class RemoteLab(Lab):
         if file in self._problems:
             raise CallFailed("missing", ("got", self._problems[file]), status="missing")
 
-    def _start(self) -> Worker:
-        worker = Worker(self._nursery, self._setup, self.outputs)
+    def _start(self, key: str) -> Worker:
+        setup = self._setup | {"measured": key.endswith(MEMORY)}
+        worker = Worker(self._nursery, setup, self.outputs)
         self.protections = worker.protections
         return worker
 
@@ -106,7 +172,7 @@ class RemoteLab(Lab):
             if "value" in header:
                 return border.put_together(header["value"], parts)
             if "not_plain" in header:
-                raise border.NotPlain(str(header["not_plain"])[:500])
+                raise border.NotPlain(_text(header["not_plain"], 500))
             raise _raised(header)
         except border.NotPlain as reason:
             raise CallFailed("not plain", ("got", str(reason))) from None
@@ -116,14 +182,12 @@ class RemoteLab(Lab):
         worker = self._workers[key]
         if not worker.forget_peak():
             self._end(key)
-            worker = self._workers[key] = self._start()
-        result = self._value(worker, request, limits.MEMORY_CALL_SECONDS)
-        after = worker.memory()
-        if not isinstance(result, list) or len(result) != 2 or type(result[1]) is not int:
+            worker = self._workers[key] = self._start(key)
+        result, inside = _sequence(self._value(worker, request, limits.MEMORY_CALL_SECONDS), 2)
+        if type(inside) is not int or abs(inside) >> 62:
             raise CallFailed("not plain", ("got", "a measurement that is none"))
-        code = min(CODE, after["RssFile"] - worker.at_rest["RssFile"])
-        outside = after["VmHWM"] - worker.at_rest["VmRSS"] - code - ALLOWANCE
-        return [result[0], max(result[1], outside)]
+        outside = worker.memory()["VmHWM"] - worker.at_rest["VmRSS"] - ALLOWANCE
+        return [result, max(inside, outside)]
 
     def _end(self, name: str) -> int:
         return self._workers.pop(name).end()
@@ -143,17 +207,42 @@ def setup_for(sources: dict[str, str], given: dict[str, str], names: dict[str, s
     sources = sources | given
     imported = imported_modules(sources)
     own = {name.split("/")[0].removesuffix(".py") for name in sources}
-    return {"sources": sources, "names": names, "preload": sorted(imported - own),
+    preload = sorted(imported - own)
+    if "numpy" in imported:
+        words = set(re.findall(r"\w+", "\n".join(sources.values())))
+        preload += [part for part in NUMPY_PARTS if part.removeprefix("numpy.") in words]
+    return {"sources": sources, "names": names, "preload": preload,
             "numpy": "numpy" in imported, "scratch": scratch, "uid": uid, "trust": trust}
+
+
+def _empty(folder: str) -> None:
+    """Remove what a worker that ended has left there, so that it costs no other one anything."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
+            else:
+                os.unlink(entry.path)
+
+
+def _sequence(answer: Any, length: int) -> list:
+    """The list of an answer that should be one; whatever stands in it is the check's business."""
+    if not isinstance(answer, list) or len(answer) != length:
+        raise CallFailed("not plain", ("got", "an answer to another question"))
+    return answer
 
 
 def _raised(header: dict) -> CallFailed:
     """The student's exception, from a reply that may hold anything."""
-    kind, text = str(header.get("error", ""))[:80], str(header.get("text", ""))[:2000]
+    kind, text = _text(header.get("error"), 80), _text(header.get("text"), 2000)
     frames = header.get("frames")
-    frames = [tuple(str(part)[:200] for part in frame) for frame in frames
+    frames = [tuple(_text(part, 200) for part in frame) for frame in frames[-FRAMES:]
               if isinstance(frame, list) and len(frame) == 4] if isinstance(frames, list) else []
     if kind == "MemoryError":
         limit = f"{text} (the limit is {limits.MEMORY_BYTES >> 20} MiB)"
         return raised(kind, limit, frames, status="memory")
     return raised(kind, text, frames)
+
+
+def _text(part: Any, room: int) -> str:
+    return str(part)[:room] if isinstance(part, (str, int)) else ""

@@ -20,12 +20,15 @@ from autograder.kit.calls import ArgumentsAfter, Call, Name, PeakMemory, Run
 DEPTH = 32  # levels of lists and dicts
 ITEMS = 100_000  # entries of all lists and dicts together
 TEXT = 10_000  # characters of one string
+CHARACTERS = 500_000  # of all strings and integers together
 DIGITS = 1_000  # of one integer
-BYTES = 64 << 20  # of all arrays together
-HEADER = 16 << 20  # bytes of one frame's JSON
+BYTES = 16 << 20  # of all arrays together
+HEADER = 8 << 20  # bytes of one frame's JSON
+MARKS = 10 * ITEMS  # brackets and commas in it, which is what it costs to read
 REQUESTS = (Run, ArgumentsAfter, PeakMemory)
 ATTRIBUTES = 64  # names of one object looked at
-DTYPES = {"<f2", "<f4", "<f8", "<f16", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "|b1"}
+DTYPES = {"<f2", "<f4", "<f8", "<f16", "|i1", "<i2", "<i4", "<i8",
+          "|u1", "<u2", "<u4", "<u8", "|b1"}
 
 
 class NotPlain(Exception):
@@ -60,6 +63,7 @@ class _Taker:
         self.buffers: list[bytes] = []
         self.items = 0
         self.bytes = 0
+        self.characters = 0
 
     def tree(self, value: Any, depth: int) -> Any:
         if depth > DEPTH:
@@ -73,11 +77,14 @@ class _Taker:
             return self.array(np, np.asarray(value))
         if np is not None and isinstance(value, np.bool_):
             return bool(value)
+        if isinstance(value, Record):
+            numbers = {k: v for k, v in vars(value).items() if k != "_kind"}
+            return {"record": self.pairs(numbers, depth), "kind": value._kind,
+                    "entries": self.entries(value, depth)}
         if isinstance(value, (list, tuple)):
             return self.sequence(value, depth)
         if isinstance(value, dict):
-            return {"dict": [[self.tree(k, depth + 1), self.tree(v, depth + 1)]
-                             for k, v in self.bounded(value.items())]}
+            return {"dict": self.pairs(value, depth)}
         if isinstance(value, Call):
             return {"call": value.name, "args": self.sequence(list(value.args), depth + 1),
                     "kwargs": self.tree(value.kwargs, depth + 1)}
@@ -89,9 +96,16 @@ class _Taker:
         return self.number_or_record(value, depth)
 
     def text(self, value: str) -> str:
+        value = str.__str__(value)
         if len(value) > TEXT:
             raise NotPlain(f"a text of {len(value)} characters")
-        return str.__str__(value).encode("utf-8", "replace").decode("utf-8")
+        self.spend(len(value))
+        return value.encode("utf-8", "replace").decode("utf-8")
+
+    def spend(self, characters: int) -> None:
+        self.characters += characters
+        if self.characters > CHARACTERS:
+            raise NotPlain(f"more than {CHARACTERS} characters of texts and integers")
 
     def bounded(self, entries) -> list:
         kept = list(islice(entries, ITEMS - self.items + 1))
@@ -100,11 +114,19 @@ class _Taker:
             raise NotPlain(f"lists with more than {ITEMS} entries")
         return kept
 
+    def entries(self, value: list | tuple, depth: int) -> list:
+        return [self.tree(entry, depth + 1) for entry in self.bounded(iter(value))]
+
+    def pairs(self, value: dict, depth: int) -> list:
+        return [[self.tree(k, depth + 1), self.tree(v, depth + 1)]
+                for k, v in self.bounded(value.items())]
+
     def sequence(self, value: list | tuple, depth: int) -> Any:
-        entries = [self.tree(entry, depth + 1) for entry in self.bounded(iter(value))]
+        entries = self.entries(value, depth)
         names = getattr(value, "_fields", None)
         if isinstance(value, tuple) and isinstance(names, tuple) and len(names) == len(entries):
-            return {"record": [[str(name), e] for name, e in zip(names, entries, strict=True)],
+            return {"record": [[str(name), e] for name, e in zip(names, entries, strict=True)
+                               if not str(name).startswith("_")],
                     "kind": type(value).__name__[:80], "entries": entries}
         return {"tuple": entries} if isinstance(value, tuple) else entries
 
@@ -113,6 +135,7 @@ class _Taker:
             whole = int(value)
             if abs(whole) >= 10**DIGITS:
                 raise NotPlain(f"an integer of more than {DIGITS} digits")
+            self.spend(whole.bit_length() // 3)
             return whole
         if hasattr(type(value), "__float__"):
             return _float_tree(float(value))
@@ -158,39 +181,93 @@ def _float_tree(value: float) -> Any:
 def put_together(tree: Any, buffers: list[bytes]) -> Any:
     """The value of a (tree, buffers) from an untrusted side; NotPlain when anything is off."""
     try:
-        return _build(tree, buffers, 0)
+        return _Builder(buffers).build(tree, 0)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError,
-            StopIteration) as error:
-        raise NotPlain(f"an answer that is no plain data ({error})") from None
+            StopIteration):
+        raise NotPlain("an answer that is no plain data") from None
 
 
-def _build(tree: Any, buffers: list[bytes], depth: int) -> Any:
-    if depth > 3 * DEPTH:
-        raise NotPlain(f"lists nested more than {DEPTH} deep")
-    if isinstance(tree, list):
-        return [_build(entry, buffers, depth + 1) for entry in tree]
-    if not isinstance(tree, dict):
-        return tree
-    if "array" in tree:
-        return _array(tree, buffers)
-    if "float" in tree:
-        return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[tree["float"]]
-    if "dict" in tree:
-        return {_hashable(_build(k, buffers, depth + 1)): _build(v, buffers, depth + 1)
-                for k, v in tree["dict"]}
-    if "record" in tree:
-        attributes = {str(k): _build(v, buffers, depth + 1) for k, v in tree["record"]}
-        entries = tuple(_build(e, buffers, depth + 1) for e in tree.get("entries", []))
-        return Record(str(tree["kind"])[:80], attributes, entries)
-    if "tuple" in tree:
-        return tuple(_build(entry, buffers, depth + 1) for entry in tree["tuple"])
-    if "call" in tree:
-        return Call(str(tree["call"]), tuple(_build(tree["args"], buffers, depth + 1)),
-                    _build(tree["kwargs"], buffers, depth + 1))
-    if "request" in tree:
-        kind = next(r for r in REQUESTS if r.__name__ == tree["request"])
-        return kind(*_build(tree["parts"], buffers, depth + 1))
-    return Name(str(tree["name"]))
+class _Builder:
+    def __init__(self, buffers: list[bytes]):
+        self.buffers = buffers
+        self.bytes = 0  # of all arrays; several may stand on one buffer
+
+    def build(self, tree: Any, depth: int) -> Any:
+        if depth > 3 * DEPTH:
+            raise NotPlain(f"lists nested more than {DEPTH} deep")
+        if isinstance(tree, list):
+            return [self.build(entry, depth + 1) for entry in tree]
+        if isinstance(tree, str) and len(tree) > TEXT:
+            raise NotPlain(f"a text of {len(tree)} characters")
+        if not isinstance(tree, dict):
+            return tree
+        if "array" in tree:
+            return self.array(tree)
+        if "float" in tree:
+            return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[tree["float"]]
+        if "dict" in tree:
+            return {_hashable(self.build(k, depth + 1)): self.build(v, depth + 1)
+                    for k, v in tree["dict"]}
+        if "record" in tree:
+            attributes = {_public(k): self.build(v, depth + 1) for k, v in tree["record"]}
+            entries = tuple(self.build(e, depth + 1) for e in tree.get("entries", []))
+            return Record(_short(tree["kind"]), attributes, entries)
+        if "tuple" in tree:
+            return tuple(self.build(entry, depth + 1) for entry in tree["tuple"])
+        if "call" in tree:
+            return Call(_short(tree["call"]), tuple(self.build(tree["args"], depth + 1)),
+                        dict(self.build(tree["kwargs"], depth + 1)))
+        if "request" in tree:
+            kind = next(r for r in REQUESTS if r.__name__ == tree["request"])
+            return kind(*self.build(tree["parts"], depth + 1))
+        return Name(_short(tree["name"]))
+
+    def array(self, tree: dict) -> Any:
+        import numpy as np
+
+        shape, data = tree["shape"], self.buffers[tree["array"]]
+        if tree["dtype"] not in DTYPES or len(shape) > 8 or any(
+            type(n) is not int or n < 0 for n in shape
+        ):
+            raise NotPlain("an array of an odd dtype or shape")
+        dtype = np.dtype(tree["dtype"])
+        if math.prod(shape) * dtype.itemsize != len(data):
+            raise NotPlain("an array whose size is not that of its shape")
+        self.bytes += len(data)
+        if self.bytes > BYTES:
+            raise NotPlain(f"arrays of more than {BYTES} bytes in all")
+        values = np.frombuffer(data, dtype).reshape(shape)
+        array = self.laid_out(np, values, tree["steps"]) if "steps" in tree else values.copy()
+        if tree.get("readonly"):
+            array.flags.writeable = False
+        return array
+
+    def laid_out(self, np, values, steps: list[int]) -> Any:
+        """A copy of `values` whose neighbours along each axis lie `steps` entries apart."""
+        reach = [(n - 1) * step for n, step in zip(values.shape, steps, strict=True)]
+        start = -sum(r for r in reach if r < 0)
+        extent = start + sum(r for r in reach if r > 0) + 1
+        self.bytes += extent * values.itemsize
+        if values.size == 0 or self.bytes > BYTES:
+            return values.copy()
+        memory = np.zeros(extent, values.dtype)
+        strides = [step * values.itemsize for step in steps]
+        view = np.lib.stride_tricks.as_strided(memory[start:], values.shape, strides)
+        view[...] = values
+        return view
+
+
+def _short(name: Any) -> str:
+    if not isinstance(name, str):
+        raise NotPlain("a name that is no text")
+    return name[:80]
+
+
+def _public(name: Any) -> str:
+    """An attribute that a record may have; numpy and Python ask objects for others, and obey."""
+    if not isinstance(name, str) or name.startswith("_"):
+        raise NotPlain("an object whose attributes have odd names")
+    return name[:80]
 
 
 def _hashable(key: Any) -> Any:
@@ -199,39 +276,7 @@ def _hashable(key: Any) -> Any:
     return key
 
 
-def _array(tree: dict, buffers: list[bytes]) -> Any:
-    import numpy as np
-
-    shape, data = tree["shape"], buffers[tree["array"]]
-    if tree["dtype"] not in DTYPES or len(shape) > 8 or any(
-        type(n) is not int or n < 0 for n in shape
-    ):
-        raise NotPlain("an array of an odd dtype or shape")
-    dtype = np.dtype(tree["dtype"])
-    if math.prod(shape) * dtype.itemsize != len(data):
-        raise NotPlain("an array whose size is not that of its shape")
-    values = np.frombuffer(data, dtype).reshape(shape)
-    array = _laid_out(np, values, tree["steps"]) if "steps" in tree else values.copy()
-    if tree.get("readonly"):
-        array.flags.writeable = False
-    return array
-
-
-def _laid_out(np, values, steps: list[int]) -> Any:
-    """A copy of `values` whose neighbours along each axis lie `steps` entries apart in memory."""
-    reach = [(n - 1) * step for n, step in zip(values.shape, steps, strict=True)]
-    start = -sum(r for r in reach if r < 0)
-    extent = start + sum(r for r in reach if r > 0) + 1
-    if values.size == 0 or extent * values.itemsize > BYTES:
-        return values.copy()
-    memory = np.zeros(extent, values.dtype)
-    strides = [step * values.itemsize for step in steps]
-    view = np.lib.stride_tricks.as_strided(memory[start:], values.shape, strides)
-    view[...] = values
-    return view
-
-
-# --- frames ----------------------------------------------------------------------------------------
+# --- frames ---------------------------------------------------------------------------------------
 
 
 def frame(header: dict, buffers: list[bytes]) -> bytes:
@@ -243,20 +288,22 @@ def frame(header: dict, buffers: list[bytes]) -> bytes:
 LENGTHS = struct.calcsize("<II")
 
 
-def frame_lengths(start: bytes) -> tuple[int, int]:
+def frame_lengths(start: bytes, trusted: bool = False) -> tuple[int, int]:
     """(bytes of the header, bytes of the buffers) that a frame announces; NotPlain if too many."""
     header, payload = struct.unpack("<II", start)
-    if header > HEADER or payload > BYTES:
+    if not trusted and (header > HEADER or payload > BYTES):
         raise NotPlain(f"an answer of {header + payload} bytes")
     return header, payload
 
 
 def open_frame(header: bytes, payload: bytes) -> tuple[dict, list[bytes]]:
     """(header, buffers) of a received frame; NotPlain when it is malformed."""
+    if header.count(b",") + header.count(b"[") + header.count(b"{") > MARKS:
+        raise NotPlain(f"an answer of more than {ITEMS} entries")
     try:
-        tree = json.loads(header)
+        tree = json.loads(header, parse_int=_whole)
         sizes = tree.pop("sizes")
-        if sum(sizes) != len(payload) or any(type(n) is not int or n < 0 for n in sizes):
+        if any(type(n) is not int or n < 0 for n in sizes) or sum(sizes) != len(payload):
             raise NotPlain("an answer whose sizes do not fit")
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
         raise NotPlain("an answer that is no plain data") from None
@@ -265,3 +312,9 @@ def open_frame(header: bytes, payload: bytes) -> tuple[dict, list[bytes]]:
         buffers.append(payload[start : start + size])
         start += size
     return tree, buffers
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > DIGITS + 1:
+        raise ValueError("too many digits")
+    return int(digits)

@@ -43,15 +43,22 @@ def main(control_fd: int, numpy_home: str) -> None:
         if "reap" in order:
             alive.discard(order["reap"])
             reply = {"status": _end(order["reap"], order["gone"])}
+        elif "signal" in order:
+            os.kill(order["signal"], order["number"])
+            reply = {}
         elif "sweep" in order:
             _kill_user(order["sweep"])
             reply = {}
         else:
             if order["numpy"]:
                 _load_numpy(numpy_home)
-            pid = _fork(control, fds, confinement, serve)
-            alive.add(pid)
-            reply = {"pid": pid}
+            try:
+                pid = _fork(control, fds, confinement, serve)
+            except OSError as error:  # no more processes, no more memory
+                reply = {"error": str(error)}
+            else:
+                alive.add(pid)
+                reply = {"pid": pid}
         control.sendall(json.dumps(reply).encode() + b"\n")
     for pid in alive:
         _end(pid)
@@ -79,15 +86,17 @@ def _open_to_all(file: str) -> bool:
 
 
 def _fork(control: socket.socket, fds: list[int], confinement, serve) -> int:
-    pid = os.fork()
-    if pid == 0:
-        try:
-            control.close()
-            serve.serve(*fds, confinement)
-        finally:
-            os._exit(70)
-    for fd in fds:
-        os.close(fd)
+    try:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                control.close()
+                serve.serve(*fds, confinement)
+            finally:
+                os._exit(70)
+    finally:
+        for fd in fds:
+            os.close(fd)
     return pid
 
 

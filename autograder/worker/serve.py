@@ -8,6 +8,7 @@ every byte that comes from it, and measures and ends it from outside.
 from __future__ import annotations
 
 import builtins
+import ctypes
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -23,21 +24,25 @@ from autograder.kit.evaluate import evaluate
 CHANNEL = 3
 UNHELPFUL = {"antigravity", "idlelib", "lib2to3", "test", "this", "tkinter", "turtle",
              "turtledemo"}  # standard modules that do something when they are imported
+NUMPY_PARTS = ("numpy.fft", "numpy.linalg", "numpy.ma", "numpy.polynomial", "numpy.random")
 FRAMES = 3  # of a student's traceback
 
 
 def serve(channel_fd: int, out_fd: int, err_fd: int, confinement) -> None:
     """Answer requests until the channel closes; runs in a freshly forked process."""
     channel = _take_descriptors(channel_fd, out_fd, err_fd)
-    setup, _ = _receive(channel)
+    setup, texts = _receive(channel)
+    sources = {name: text.decode() for name, text in zip(setup["sources"], texts, strict=True)}
     for name in setup["preload"]:
         _preload(name)
+    if setup["measured"]:
+        _touch_code()
     if setup["trust"]:
         os.chdir(setup["scratch"])
         protections = confinement.limit()
     else:
         protections = confinement.enter(setup["scratch"], setup["uid"])
-    sys.meta_path.insert(0, _Sources(setup["sources"]))
+    sys.meta_path.insert(0, _Sources(sources))
     for name in [n for n in sys.modules if n.split(".")[0] == "autograder"]:
         del sys.modules[name]
     channel.sendall(border.frame({"ready": protections}, []))
@@ -46,8 +51,15 @@ def serve(channel_fd: int, out_fd: int, err_fd: int, confinement) -> None:
         header, buffers = _receive(channel)
         reply = _answer(header, buffers, names)
         for stream in (sys.stdout, sys.stderr):
-            stream.flush()
+            _flush(stream)
         channel.sendall(reply)
+
+
+def _flush(stream) -> None:
+    try:
+        stream.flush()
+    except BaseException:
+        pass  # closed, or replaced by something else
 
 
 def _take_descriptors(channel_fd: int, out_fd: int, err_fd: int) -> socket.socket:
@@ -60,11 +72,27 @@ def _take_descriptors(channel_fd: int, out_fd: int, err_fd: int) -> socket.socke
 
 
 def _preload(name: str) -> None:
-    if name in sys.stdlib_module_names and name not in UNHELPFUL:
+    if name in NUMPY_PARTS or (name in sys.stdlib_module_names and name not in UNHELPFUL):
         try:
             importlib.import_module(name)
         except Exception:
             pass  # the submission's own import will say what is wrong
+
+
+def _touch_code() -> None:
+    """Bring the libraries' pages into this process, so that their first use is no growth."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
+            lines = [line.split(maxsplit=5) for line in file]
+    except OSError:
+        return  # no such thing here: nobody looks at this process from outside either
+    for where, rights, offset, _, _, *path in lines:
+        if rights.startswith("r") and path and os.path.isfile(path[0].strip()):
+            start, end = (int(address, 16) for address in where.split("-"))
+            size = os.path.getsize(path[0].strip()) - int(offset, 16)  # nothing lies behind it
+            for address in range(start, min(end, start + size), page):
+                ctypes.string_at(address, 1)
 
 
 class _Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -140,7 +168,7 @@ def _frames(error: BaseException) -> list:
 
 
 def _receive(channel: socket.socket) -> tuple[dict, list[bytes]]:
-    head, payload = border.frame_lengths(_exactly(channel, border.LENGTHS))
+    head, payload = border.frame_lengths(_exactly(channel, border.LENGTHS), trusted=True)
     return border.open_frame(_exactly(channel, head), _exactly(channel, payload))
 
 
