@@ -42,18 +42,12 @@ class Grader:
     """Grades submissions of one release, one after another, with a nursery kept warm."""
 
     def __init__(self, release: Release, trust: bool = False):
-        missing = confine.available().missing()
-        if missing and not trust:
-            raise KitError(f"submissions can't be confined here: no {' and no '.join(missing)}",
-                           "grade elsewhere, or add --trust to run them with all your rights")
+        refuse_unconfined(trust)
         self.release = release
         self.trust = trust
         self.nursery = Nursery()
-        about = release.about
-        self.wanted = intake.Wanted(
-            students=tuple(about["students"]), given=tuple(about["given"]),
-            functions=about["functions"], lab=release.lab)
-        self.given = {name: _read(release.folder / "handed_out" / name) for name in about["given"]}
+        self.wanted = wanted_by(release)
+        self.given = handed_out(release, release.about["given"])
 
     def close(self) -> None:
         """End the nursery."""
@@ -135,6 +129,27 @@ class Scratch:
         shutil.rmtree(self.outer, ignore_errors=True)
 
 
+def refuse_unconfined(trust: bool) -> None:
+    """KitError where submissions can't be confined, unless they are trusted."""
+    missing = confine.available().missing()
+    if missing and not trust:
+        raise KitError(f"submissions can't be confined here: no {' and no '.join(missing)}",
+                       "grade elsewhere, or add --trust to run them with all your rights")
+
+
+def wanted_by(release: Release) -> intake.Wanted:
+    """What the release's lab expects of a submission."""
+    about = release.about
+    return intake.Wanted(students=tuple(about["students"]), given=tuple(about["given"]),
+                         functions=about["functions"], lab=release.lab)
+
+
+def handed_out(release: Release, files: list[str]) -> dict[str, str]:
+    """The named files as students got them."""
+    return {name: (release.folder / "handed_out" / name).read_text(encoding="utf-8")
+            for name in files}
+
+
 def _answers(submission: intake.Submission) -> dict[str, Any] | str:
     if submission.answers is None:
         return submission.problems.get("answers.toml", "answers.toml was not found")
@@ -146,7 +161,3 @@ def _answers(submission: intake.Submission) -> dict[str, Any] | str:
         return tomllib.loads(submission.answers)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         return f"answers.toml can't be read: {error}"
-
-
-def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
