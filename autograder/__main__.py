@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def grade(lab: str, path: Path, json: Path | None = None, seed: int | None = Non
 
 def regrade(lab: str, export: Path, out: Path, workers: int = 2, scheduler: str | None = None,
             trust: bool = False) -> int:
-    """Grade a class from a Gradescope export or a folder of submissions; resumable."""
+    """Grade a class; started again, it goes on where it was. Exit 1 on grader errors."""
     from autograder.classroom import regrade as classroom
 
     return classroom.regrade(lab, export, out, workers, scheduler, trust)
@@ -100,9 +101,12 @@ def _parser() -> argparse.ArgumentParser:
                      help="for staff: what hidden checks saw, output, protections")
     many = verb("regrade", regrade)
     many.add_argument("lab", metavar="LAB")
-    many.add_argument("export", metavar="EXPORT", type=Path)
-    many.add_argument("--out", metavar="DIR", type=Path, required=True)
-    many.add_argument("--workers", metavar="N", type=int, default=2)
+    many.add_argument("export", metavar="EXPORT", type=Path,
+                      help="a Gradescope export or its zip, or a folder with one entry a student")
+    many.add_argument("--out", metavar="DIR", type=Path, required=True,
+                      help="for results/<id>.json, grades.csv, checks.csv and report.html")
+    many.add_argument("--workers", metavar="N", type=int, default=os.cpu_count() or 1,
+                      help="grader processes; by default one a processor")
     many.add_argument("--scheduler", metavar="ADDRESS", help="of a running Dask cluster")
     many.add_argument("--trust", action="store_true", help="run the submissions unconfined")
     bundle = verb("simulate", simulate)

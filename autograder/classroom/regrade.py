@@ -1,0 +1,97 @@
+"""
+Regrades a class: every submission once, whatever happens in between, then the sums.
+
+What is written below `out`: results/<id>.json as they come, at the end grades.csv, checks.csv and
+report.html.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from autograder.classroom import graders, grades, report, similarity, submissions
+from autograder.classroom.kept import BROKEN, Kept
+from autograder.classroom.submissions import Handed
+from autograder.classroom.tally import Tally
+from autograder.kit.errors import KitError
+from autograder.kit.release import Release, release_of
+
+STEP = 100  # submissions a line, where there is no terminal
+
+
+def regrade(lab: str, export: Path, out: Path, workers: int, scheduler: str | None,
+            trust: bool) -> int:
+    """Grade what is not graded yet, then write the tables and the report; 1 on grader errors."""
+    release = release_of(lab)
+    with tempfile.TemporaryDirectory(prefix="regrade-") as folder, \
+            closing(Kept(out, release)) as kept:
+        nothing = Path(folder) / "nothing"
+        nothing.mkdir()
+        handed = [one if one.path else replace(one, path=nothing) for one in
+                  submissions.read_export(submissions.unpacked(export, Path(folder) / "export"))]
+        for note in kept.notes:
+            print(note)
+        todo = [one for one in handed if not kept.has(one)]
+        if len(todo) < len(handed):
+            print(f"{len(handed) - len(todo)} of {len(handed)} submissions are graded already")
+        try:
+            with closing(_graded(release, todo, workers, scheduler, trust)) as stream:
+                for one, text in _watched(stream, len(todo)):
+                    kept.write(one, text)
+        except KeyboardInterrupt:
+            left = sum(not kept.has(one) for one in todo)
+            print(f"stopped; {left} of {len(handed)} submissions are left: the same command goes "
+                  "on with them", file=sys.stderr)
+            return 130
+        return _sum_up(release, handed, kept, out)
+
+
+def _graded(release: Release, todo: list[Handed], workers: int, scheduler: str | None,
+            trust: bool) -> Iterator[tuple[Handed, str]]:
+    if scheduler:
+        from autograder.classroom import cluster
+
+        return cluster.graded(release, todo, scheduler, trust)
+    if workers < 1:
+        raise KitError(f"--workers {workers}: no process would grade", "give 1 or more")
+    return graders.graded(release, todo, min(workers, len(todo)), trust)
+
+
+def _watched(stream: Iterator, count: int) -> Iterator:
+    """The stream, its progress shown: a bar on a terminal, else a line every hundred."""
+    if sys.stderr.isatty():
+        try:
+            from tqdm import tqdm
+        except ModuleNotFoundError:
+            pass
+        else:
+            yield from tqdm(stream, total=count, unit="submission")
+            return
+    for number, entry in enumerate(stream, 1):
+        yield entry
+        if number % STEP == 0:
+            print(f"{number} of {count} graded", flush=True)
+
+
+def _sum_up(release: Release, handed: list[Handed], kept: Kept, out: Path) -> int:
+    tally = Tally(release)
+    with grades.Tables(out, release) as tables:
+        for one in handed:
+            content = kept.read(one)
+            tables.add(one, content)
+            tally.add(one, content)
+    alike = similarity.compare(release, handed)
+    report.write(out / "report.html", tally, alike)
+    for status, number in tally.statuses.items():
+        print(f"{number:6} {status}")
+    for row in tally.rows:
+        if row.status == BROKEN:
+            print(f"grader error: {row.id}: {row.error}")
+    print(f"{os.path.join(out, 'report.html')}, grades.csv and checks.csv beside it")
+    return 1 if tally.statuses.get(BROKEN) else 0
