@@ -37,10 +37,10 @@ def section(title: str, *content: object) -> Html:
 
 
 def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]],
-          left: int = 1) -> Html:
-    """A table whose first column heads its rows; all but the `left` first columns are numbers."""
+          texts: Sequence[int] = (0,)) -> Html:
+    """A table whose first column heads its rows; all columns but `texts` hold numbers."""
     def cell(tag: str, i: int, value: object, scope: str = "") -> Html:
-        aligned = {} if i < left else {"class": "number"}
+        aligned = {} if i in texts else {"class": "number"}
         return element(tag, value, **({"scope": scope} if scope else {}), **aligned)
 
     head = element("tr", *(cell("th", i, h, "col") for i, h in enumerate(heads)))

@@ -62,8 +62,9 @@ def _statuses(tally: Tally) -> Html:
     return section(
         "How grading went",
         table("Submissions by status", ("status", "submissions", "share", "meaning"),
-              rows),
-        *([table("Grader errors", ("submission", "students", "what happened"), broken, left=3)]
+              rows, texts=(0, 3)),
+        *([table("Grader errors", ("submission", "students", "what happened"), broken,
+                 texts=range(3))]
           if broken else []))
 
 
@@ -82,8 +83,8 @@ def _scores(tally: Tally) -> Html:
         "Scores",
         columns(f"Number of submissions by score, of {points:g} points", counts,
                 [f"{edge:g}" for edge in edges]),
-        table("Submissions by score (a range has its lower end, the last one both)",
-              ("score", "submissions"), zip(labels, counts, strict=True)),
+        element("p", "A range includes its lower end; the last one includes both."),
+        table("Submissions by score", ("score", "submissions"), zip(labels, counts, strict=True)),
         table("The scores in figures", ("figure", "value"), spread))
 
 
@@ -110,7 +111,7 @@ def _checks(items: list[Item]) -> Html:
                      "where all passed or all failed. Not judged: an earlier check failed."),
         table("Difficulty and discrimination of each check",
               ("check", "difficulty", "discrimination", "passed", "not judged", "points", "part",
-               "seen"), rows))
+               "seen"), rows, texts=(0, 6, 7)))
 
 
 def _mistakes(tally: Tally) -> Html:
@@ -118,8 +119,8 @@ def _mistakes(tally: Tally) -> Html:
     rows = [(name, number, element("span", hints.get(name, ""), class_="text"))
             for name, number in sorted(tally.mistakes.items(), key=lambda m: (-m[1], m[0]))]
     return section("Mistakes", table("Known mistakes by how many submissions make them",
-                                     ("mistake", "submissions", "hint that was given"), rows)
-                   if rows else
+                                     ("mistake", "submissions", "hint that was given"), rows,
+                                     texts=(0, 2)) if rows else
                    element("p", "No known mistake was recognised."))
 
 
@@ -143,9 +144,10 @@ def _alike(tally: Tally, alike: Alike) -> Html:
                      f"{len(alike.pairs)} pairs stand out.{more}"),
         *([table("Similar pairs, the most similar first",
                  ("one", "the other", "of one in the other", "of the other in one"), pairs,
-                 left=2)] if pairs else []),
+                 texts=(0, 1))] if pairs else []),
         *([table("Equal works: what was written is the same, letter by letter",
-                 ("group", "submissions", "number"), same, left=2)] if same else []))
+                 ("group", "submissions", "number"), same,
+                 texts=(0, 1))] if same else []))
 
 
 def _times(rows: Sequence[Row]) -> Html:
@@ -157,7 +159,8 @@ def _times(rows: Sequence[Row]) -> Html:
     slow = sorted(rows, key=lambda row: -row.seconds)[:SLOWEST]
     return section("Time", table("Time a submission", ("figure", "time"), figures),
                    table("The slowest submissions", ("submission", "students", "status", "time"),
-                         [(r.id, r.names, r.status, _seconds(r.seconds)) for r in slow], left=3))
+                         [(r.id, r.names, r.status, _seconds(r.seconds)) for r in slow],
+                         texts=range(3)))
 
 
 def _seconds(value: float) -> str:
@@ -175,7 +178,7 @@ p { max-width: 46rem }
 .scroll { overflow-x: auto; margin: 1rem 0 }
 .scroll:focus-visible { outline: 3px solid var(--bar) }
 table { border-collapse: collapse; font-size: .9rem }
-caption { text-align: left; font-weight: 600; padding-bottom: .25rem; white-space: nowrap }
+caption { text-align: left; font-weight: 600; padding-bottom: .25rem }
 th, td { padding: .3rem .6rem; border-bottom: 1px solid #d0d0d0; text-align: left;
          vertical-align: top }
 thead th { border-bottom: 2px solid var(--line) }
