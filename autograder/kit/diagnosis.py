@@ -71,13 +71,22 @@ def same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, float) or isinstance(b, float):
         numbers = isinstance(a, (int, float)) and isinstance(b, (int, float))
-        return numbers and (a == b or (a != a and b != b) or math.isclose(a, b, rel_tol=RTOL))
+        return numbers and (a == b or (a != a and b != b) or _close(a, b))
     return type(a) is type(b) and a == b
+
+
+def _close(a: float, b: float) -> bool:
+    try:
+        return math.isclose(a, b, rel_tol=RTOL)
+    except OverflowError:  # an integer that no float can hold
+        return False
 
 
 def _same_arrays(a: Any, b: Any) -> bool:
     import numpy as np
 
+    if not all(hasattr(x, "dtype") or isinstance(x, float) for x in (a, b)):
+        return False
     a, b = np.asarray(a), np.asarray(b)
     if a.shape != b.shape or a.dtype.kind not in "fiub" or b.dtype.kind not in "fiub":
         return False
