@@ -15,7 +15,7 @@ from typing import Any
 from autograder.classroom.submissions import Handed
 from autograder.kit.release import Release
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # the wide ones too
 
 
 class Tables:
@@ -68,4 +68,4 @@ def safe(text: str) -> str:
     """The text as a cell that no spreadsheet computes."""
     shown = "".join(c if c.isprintable() else " " for c in text.encode(
         "utf-8", "replace").decode("utf-8"))
-    return f"'{shown}" if text.lstrip(" ").startswith(FORMULA) else shown
+    return f"'{shown}" if shown.lstrip().startswith(FORMULA) else shown

@@ -36,6 +36,7 @@ class Kept:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
+            self._lock.close()
             raise KitError(f"{out}: another regrade is at work there",
                            "wait for it, or name another folder with --out") from None
         self._set_aside(out)
