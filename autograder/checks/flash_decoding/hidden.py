@@ -38,15 +38,24 @@ LAYOUTS = [
     lambda x: x.repeat(2, axis=0).repeat(3, axis=1)[::2, ::3],  # every other entry of memory
     lambda x: np.broadcast_to(x, x.shape),  # read-only
 ]
+WIDE = call.DecodeGPU("wide", 264, 2e15, 9e12)
 CHOICES = [
     Choice((1, 64, 8, 131072, 128), gpu=call.H100_DEC, n_sm=132),
     Choice((4, 32, 8, 8192, 128)),
+    Choice((2, 32, 8, 65536, 128)),
+    Choice((1, 8, 1, 40000, 128)),
+    Choice((1, 8, 1, 100000, 128), None, WIDE, 264),
+    Choice((10, 30, 30, 20000, 64), (1, 2, 3), WIDE, 264),
+    Choice((11, 8, 4, 30000, 64), (1, 2, 3, 4), CARD, 40),
+    Choice((20, 10, 10, 30000, 64), (1, 2, 7)),
     Choice((1, 20, 5, 40003, 128), (21, 3, 7, 1, 14, 10, 20, 11)),
     Choice((1, 128, 1, 32768, 576)),
     Choice((1, 8, 1, 100, 64)),
     Choice((2, 12, 4, 1, 64)),
     Choice((1, 6, 3, 5, 90000), (2, 5, 8), CARD, 40),
     Choice((1, 2, 1, 7, 70000), (3, 8, 1), CARD, 40),
+    Choice((1, 6, 3, 9, 90000), (4, 3), CARD, 40),
+    Choice((8, 28, 28, 5000, 64)),
     Choice((1, 110, 110, 30000, 64)),
     Choice((2, 10, 5, 9000, 64), (1, 3, 5, 16, 17), CARD, 40),
     Choice((9, 64, 16, 7000, 128), (1, 2, 3, 4)),

@@ -32,7 +32,7 @@ def expect_consistent(got: Any, expected: Mapping[str, Any]):
     t = as_number(got["t"], "t")
     total = sum(as_number(seconds, f'parts["{name}"]') for name, seconds in got["parts"].items())
     expect_number(total, t, "the sum of the parts")
-    expect_number(got["bw_util"], expected["ideal"] / t, "bw_util")
+    expect_number(as_number(got["bw_util"], "bw_util") * t, expected["ideal"], "bw_util * t")
 
 
 def expect_time(got: Any, expected: Mapping[str, Any]):

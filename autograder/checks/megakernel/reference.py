@@ -45,7 +45,7 @@ def public(call, term):
         ],
         "megakernel_several": [
             megakernel(qkv, o_proj),
-            megakernel(("up", 4_000_000, 25), ("down", 3_500_000, 25), ("head", 6_000_000, 40),
+            megakernel(("up", 4_000_000, 25), ("down", 4_500_000, 25), ("head", 6_000_000, 40),
                        **ROUND),
         ],
         "megakernel_buffer": [
@@ -58,8 +58,8 @@ def public(call, term):
             megakernel(("none", 0, 10), ("up", 4_000_000, 25), **ROUND),
         ],
         "megakernel_alike": [
-            megakernel(("up", 4_000_000, 0), ("down", 3_500_000, 1), **ROUND),
-            megakernel(("up", 4_000_000, 25), ("down", 3_500_000, 25),
+            megakernel(("up", 4_000_000, 0), ("down", 4_500_000, 1), **ROUND),
+            megakernel(("up", 4_000_000, 25), ("down", 4_500_000, 25),
                        **ROUND | {"launch": 9e-6, "ramp": 8e-6, "small": 7e-6}),
         ],
         "megakernel_llama": [call.timeline(call.llama_1b_ops(), "megakernel"),
