@@ -171,13 +171,23 @@ class Worker:
             os.close(err_w)
         self._watch_from_now()
         try:
-            texts = [text.encode("utf-8", "replace") for text in setup["sources"].values()]
-            about = setup | {"sources": list(setup["sources"])}
-            self._send(border.frame(about, texts), START_SECONDS)
+            data = [text.encode("utf-8", "replace") for text in setup["sources"].values()]
+            data += setup["compiled"].values()
+            about = setup | {name: list(setup[name]) for name in ("sources", "compiled")}
+            self._send(border.frame(about, data), START_SECONDS)
             self.protections = self._receive(START_SECONDS)[0]["ready"]
             self.at_rest = self.memory()
         except Died as death:  # nothing of the submission has run yet
             raise RuntimeError(f"a worker did not start: {death}, {ending(self.end())}") from None
+
+    def compile(self) -> dict[str, bytes]:
+        """
+        The code of the submission's files, but for those that can't be compiled, for workers that
+        come after this one; nothing of the submission has run in it yet, and none of it runs here.
+        """
+        self._send(border.frame({"compile": True}, []), limits.CALL_SECONDS)
+        header, data = self._receive(limits.CALL_SECONDS)
+        return dict(zip(header["compiled"], data, strict=True))
 
     def ask(self, tree: dict, buffers: list[bytes], seconds: float) -> tuple[dict, list[bytes]]:
         """The worker's reply to a request; Died when there is none in time."""

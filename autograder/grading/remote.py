@@ -31,7 +31,8 @@ from autograder.kit.lab import FRAMES, CallFailed, Lab, raised
 from autograder.worker import limits
 from autograder.worker.serve import NUMPY_PARTS
 
-ALLOWANCE = 1 << 20  # bytes that loading a submission and calling it may add, seen from outside
+LOADING = 512 << 10  # bytes that loading a submission, and its first call, may add to a process
+CALLING = 256 << 10  # and a larger call after that: buffers of the BLAS library, for one
 AT_REST = 64 << 20  # bytes that a worker may hold on to while others are asked
 MEMORY = " (memory)"  # ends the key of a worker whose memory is measured
 TRIES = 2  # of a request, should the nursery end
@@ -56,6 +57,7 @@ class RemoteLab(Lab):
         self._problems = problems
         self._workers: dict[str, Worker] = {}
         self._running = ""
+        self._compiled: dict[str, bytes] | None = None
         self._hangs: Counter[str] = Counter()
         self._until = time.monotonic() + limits.SUBMISSION_SECONDS
         self.outputs = (Output(), Output())
@@ -159,10 +161,23 @@ class RemoteLab(Lab):
             raise CallFailed("missing", ("got", self._problems[file]), status="missing")
 
     def _start(self, key: str) -> Worker:
-        setup = self._setup | {"measured": key.endswith(MEMORY)}
+        setup = self._setup | {"measured": key.endswith(MEMORY), "compiled": self._compiled or {}}
         worker = Worker(self._nursery, setup, self.outputs)
         self.protections = worker.protections
+        if self._compiled is None:
+            worker = self._compile(worker, setup)
         return worker
+
+    def _compile(self, worker: Worker, setup: dict) -> Worker:
+        """A worker like this one, once the submission is compiled, if it can be."""
+        try:
+            self._compiled = worker.compile()
+            if not setup["measured"]:
+                return worker
+        except Died:
+            self._compiled = {}
+        worker.end()
+        return Worker(self._nursery, setup | {"compiled": self._compiled}, self.outputs)
 
     def _value(self, worker: Worker, request: Request, seconds: float) -> Any:
         seconds = min(seconds, max(0.1, self._until - time.monotonic()))
@@ -178,16 +193,29 @@ class RemoteLab(Lab):
             raise CallFailed("not plain", ("got", str(reason))) from None
 
     def _peak_memory(self, key: str, request: PeakMemory) -> list:
-        """What the worker says, and the growth of its process as seen from outside."""
+        """
+        [what the call returns, the most bytes it held]: the worker's word, or what its process
+        grew by as seen from outside, whichever is more.
+        """
         worker = self._workers[key]
         if not worker.forget_peak():
             self._end(key)
             worker = self._workers[key] = self._start(key)
-        result, inside = _sequence(self._value(worker, request, limits.MEMORY_CALL_SECONDS), 2)
-        if type(inside) is not int or abs(inside) >> 62:
+        self._measured(worker, PeakMemory(request.warm_up, request.warm_up))
+        worker.forget_peak()
+        before = worker.memory()
+        result, inside = self._measured(worker, request)
+        peak = worker.memory()["VmHWM"]
+        rest = worker.at_rest["VmRSS"]
+        kept = max(0, before["VmRSS"] - rest - LOADING)
+        grown = peak - before["VmRSS"] - CALLING if peak > before["VmHWM"] else 0
+        return [result, max(inside, kept + grown, peak - rest - LOADING - CALLING)]
+
+    def _measured(self, worker: Worker, request: PeakMemory) -> list:
+        answer = _sequence(self._value(worker, request, limits.MEMORY_CALL_SECONDS), 2)
+        if type(answer[1]) is not int or abs(answer[1]) >> 62:
             raise CallFailed("not plain", ("got", "a measurement that is none"))
-        outside = worker.memory()["VmHWM"] - worker.at_rest["VmRSS"] - ALLOWANCE
-        return [result, max(inside, outside)]
+        return answer
 
     def _end(self, name: str) -> int:
         return self._workers.pop(name).end()

@@ -12,7 +12,7 @@ import ctypes
 import importlib.abc
 import importlib.machinery
 import importlib.util
-import linecache
+import marshal
 import os
 import socket
 import sys
@@ -32,7 +32,7 @@ def serve(channel_fd: int, out_fd: int, err_fd: int, confinement) -> None:
     """Answer requests until the channel closes; runs in a freshly forked process."""
     channel = _take_descriptors(channel_fd, out_fd, err_fd)
     setup, texts = _receive(channel)
-    sources = {name: text.decode() for name, text in zip(setup["sources"], texts, strict=True)}
+    sources = _Sources(setup["sources"], setup["compiled"], texts)
     for name in setup["preload"]:
         _preload(name)
     if setup["measured"]:
@@ -42,14 +42,14 @@ def serve(channel_fd: int, out_fd: int, err_fd: int, confinement) -> None:
         protections = confinement.limit()
     else:
         protections = confinement.enter(setup["scratch"], setup["uid"])
-    sys.meta_path.insert(0, _Sources(sources))
+    sys.meta_path.insert(0, sources)
     for name in [n for n in sys.modules if n.split(".")[0] == "autograder"]:
         del sys.modules[name]
     channel.sendall(border.frame({"ready": protections}, []))
     names = setup["names"]
     while True:
         header, buffers = _receive(channel)
-        reply = _answer(header, buffers, names)
+        reply = sources.compile_all() if "compile" in header else _answer(header, buffers, names)
         for stream in (sys.stdout, sys.stderr):
             _flush(stream)
         channel.sendall(reply)
@@ -96,10 +96,32 @@ def _touch_code() -> None:
 
 
 class _Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports the submission's files from memory, before the standard library's of that name."""
+    """
+    Imports the submission's files from memory, before the standard library's of that name.
 
-    def __init__(self, sources: dict[str, str]):
-        self.sources = sources
+    Args:
+        names: the files; compiled: those of them whose code comes along; data: all their bytes
+    """
+
+    def __init__(self, names: list[str], compiled: list[str], data: list[bytes]):
+        self.sources = {name: text.decode() for name, text in zip(names, data, strict=False)}
+        self.code = {name: marshal.loads(code)
+                     for name, code in zip(compiled, data[len(names):], strict=True)}
+
+    def compile_all(self) -> bytes:
+        """The frame of what can be compiled; before the first line of the submission has run."""
+        for file in self.sources:
+            try:
+                self._code(file)
+            except Exception:
+                pass  # whoever imports it will be told
+        return border.frame({"id": 0, "compiled": list(self.code)},
+                            [marshal.dumps(code) for code in self.code.values()])
+
+    def _code(self, file: str):
+        if file not in self.code:
+            self.code[file] = compile(self.sources[file], file, "exec", dont_inherit=True)
+        return self.code[file]
 
     def find_spec(self, fullname, path=None, target=None):
         base = fullname.replace(".", "/")
@@ -122,10 +144,11 @@ class _Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def exec_module(self, module):
-        file = self._file(module.__name__)
-        source = self.sources[file]
-        linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-        exec(compile(source, file, "exec", dont_inherit=True), module.__dict__)
+        exec(self._code(self._file(module.__name__)), module.__dict__)
+
+    def get_source(self, fullname):
+        """For tracebacks, which look at it when they are shown."""
+        return self.sources[self._file(fullname)]
 
 
 def _answer(header: dict, buffers: list[bytes], names: dict[str, str]) -> bytes:
