@@ -18,7 +18,7 @@ from autograder.grading.grade import Scratch
 from autograder.grading.process import Nursery
 from autograder.grading.remote import RemoteLab, setup_for
 from autograder.kit.calls import call
-from autograder.kit.diagnosis import answer
+from autograder.kit.diagnosis import answers, shortened
 from autograder.kit.errors import KitError
 from autograder.kit.lab import Lab
 from autograder.kit.release import module_of
@@ -100,17 +100,17 @@ def _cases(lab: Lab, named: dict[str, list]) -> dict[str, list]:
 def _diagnosis(solution: Solution, requests: dict[str, list], bench: Bench) -> dict[str, dict]:
     mistakes = read_mistakes(solution)
 
-    def answers(sources: dict[str, str], part: str) -> list:
+    def ask(sources: dict[str, str], part: str, right: list | None = None) -> list:
         with bench.lab(sources, solution.names) as lab:
-            return [answer(lab, request) for request in requests[part]]
+            return answers(lab, requests[part], right)
 
-    known = bench.map(lambda m: answers(mistaken(solution, m), m.part), mistakes)
-    right = bench.map(lambda part: answers(solution.sources, part), list(requests))
+    right = {part: ask(solution.sources, part) for part in requests}
+    known = bench.map(lambda m: ask(mistaken(solution, m), m.part, right[m.part]), mistakes)
     return {
-        part: {"requests": requests[part], "right": right[i], "mistakes": [
-            {"id": m.id, "hint": m.hint, "answers": a}
+        part: {"requests": requests[part], "right": right[part], "mistakes": [
+            {"id": m.id, "hint": m.hint, "answers": shortened(a, right[part])}
             for m, a in zip(mistakes, known, strict=True) if m.part == part]}
-        for i, part in enumerate(requests)
+        for part in requests
     }
 
 

@@ -16,6 +16,7 @@ from autograder.kit.check import Failed
 from autograder.kit.expect import kind
 
 EPS = np.finfo(np.float64).eps
+FLOAT32 = 1e-5  # relative to the largest value: as far off as float32 goes
 
 
 def expect_array(got: Any, expected: Any, name: str, score: float = 0.0, where: Any = None):
@@ -35,7 +36,8 @@ def expect_array(got: Any, expected: Any, name: str, score: float = 0.0, where: 
     close = np.isclose(values, expected, rtol=0, atol=tolerance(score) * scale)
     wrong = compared & ~close
     if wrong.any():
-        _differ(values, expected, wrong, name)
+        off = np.max(np.abs(values - expected), where=wrong, initial=0.0)
+        _differ(values, expected, wrong, name, rounded=off <= FLOAT32 * scale)
 
 
 def expect_unchanged(after: Sequence, call: Call, names: Sequence[str]):
@@ -80,13 +82,14 @@ def _refuse_nan(values, expected, compared, name: str):
                              f"({_count(nan, compared)} are NaN)"))
 
 
-def _differ(values, expected, wrong, name: str):
+def _differ(values, expected, wrong, name: str, rounded: bool):
     at = _first(wrong)
-    raise Failed(
-        ("expected", f"{name}{_index(at)} = {expected[at]:.10g}"),
-        ("got", f"{name}{_index(at)} = {values[at]:.10g}     ({_count(wrong, wrong | True)} differ; "
-                f"shape {values.shape} is right)"),
-    )
+    digits = ".17g" if rounded else ".10g"
+    remark = f"{_count(wrong, wrong | True)} differ; shape {values.shape} is right"
+    if rounded:
+        remark += "; as close as float32, or a small number added"
+    raise Failed(("expected", f"{name}{_index(at)} = {expected[at]:{digits}}"),
+                 ("got", f"{name}{_index(at)} = {values[at]:{digits}}     ({remark})"))
 
 
 def _same_bits(old: Any, new: Any, name: str):

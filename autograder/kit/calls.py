@@ -58,10 +58,15 @@ class ArgumentsAfter:
 
 @dataclass(frozen=True)
 class PeakMemory:
-    """Run `warm_up`, then `call`; the result is [what it returned, its peak extra bytes]."""
+    """
+    Run `warm_up`, then `call`; the result is [what it returned, its peak extra bytes].
+
+    `limit` is for a diagnosis, which asks only whether the bytes are more than that.
+    """
 
     call: Call
     warm_up: Call
+    limit: int = 0
 
 
 Request = Run | ArgumentsAfter | PeakMemory
