@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from autograder.kit.calls import ArgumentsAfter, Run
+from autograder.kit.calls import ArgumentsAfter, PeakMemory, Run
 
 SHAPE = ("B", "Hq", "Hkv", "S", "d")
 
@@ -124,6 +124,7 @@ def _decode_requests(call):
     yield Run((decode(2, 7, 3, 2, 2),))  # a remainder
     yield Run((decode(1, 6, 3, 1, 3),))
     yield Run((decode(2, 6, 3, 2, 2, dtype=np.float32),))
+    yield PeakMemory(decode(256, 256, 1, 1, 16), decode(8, 64, 1, 1, 4), limit=256 * 256 * 6)
     yield ArgumentsAfter(usual)
     yield Run((usual, decode(3, 12, 4, 2, 3, scale=0.3)))
 
