@@ -92,8 +92,8 @@ def completed(value: Any, right: Any) -> Any:
 
 def same(a: Any, b: Any) -> bool:
     """
-    Whether two plain values are equal up to round-off; records in the numbers both have, dicts
-    with 0 in the place of an entry that only the other one has.
+    Whether two plain values are equal up to round-off; records in the numbers both have, a dict in
+    the entries of b, 0 in the place of one that a has not.
     """
     if hasattr(a, "dtype") or hasattr(b, "dtype"):
         return _same_arrays(a, b)
@@ -101,7 +101,7 @@ def same(a: Any, b: Any) -> bool:
         both = (vars(a).keys() & vars(b).keys()) - {"_kind"}
         return bool(both) and all(same(getattr(a, name), getattr(b, name)) for name in both)
     if isinstance(a, dict) and isinstance(b, dict):
-        return all(same(a.get(key, 0), b.get(key, 0)) for key in a.keys() | b.keys())
+        return all(same(a.get(key, 0), right) for key, right in b.items())
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, float) or isinstance(b, float):
