@@ -22,6 +22,7 @@ ITEMS = 100_000  # entries of all lists and dicts together
 TEXT = 10_000  # characters of one string
 CHARACTERS = 500_000  # of all strings and integers together
 DIGITS = 1_000  # of one integer
+BITS = (10**DIGITS).bit_length()
 BYTES = 16 << 20  # of all arrays together
 HEADER = 8 << 20  # bytes of one frame's JSON
 MARKS = 10 * ITEMS  # brackets and commas in it, which is what it costs to read
@@ -66,10 +67,13 @@ class _Taker:
         self.characters = 0
 
     def tree(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        if kind is float or kind is bool or value is None:  # most values, so first
+            return value if kind is not float or math.isfinite(value) else {"float": repr(value)}
         if depth > DEPTH:
             raise NotPlain(f"lists nested more than {DEPTH} deep")
-        if value is None or isinstance(value, bool):
-            return value
+        if kind is int:
+            return self.whole(value)
         if isinstance(value, str):
             return self.text(value)
         np = sys.modules.get("numpy")  # an array can only be there if numpy is
@@ -100,7 +104,7 @@ class _Taker:
         if len(value) > TEXT:
             raise NotPlain(f"a text of {len(value)} characters")
         self.spend(len(value))
-        return value.encode("utf-8", "replace").decode("utf-8")
+        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
 
     def spend(self, characters: int) -> None:
         self.characters += characters
@@ -130,13 +134,15 @@ class _Taker:
                     "kind": type(value).__name__[:80], "entries": entries}
         return {"tuple": entries} if isinstance(value, tuple) else entries
 
+    def whole(self, value: int) -> int:
+        if value.bit_length() > BITS:
+            raise NotPlain(f"an integer of more than {DIGITS} digits")
+        self.spend(value.bit_length() // 3)
+        return value
+
     def number_or_record(self, value: Any, depth: int) -> Any:
         if hasattr(type(value), "__index__"):
-            whole = int(value)
-            if abs(whole) >= 10**DIGITS:
-                raise NotPlain(f"an integer of more than {DIGITS} digits")
-            self.spend(whole.bit_length() // 3)
-            return whole
+            return self.whole(int(value))
         if hasattr(type(value), "__float__"):
             return _float_tree(float(value))
         numbers = {}
@@ -193,14 +199,14 @@ class _Builder:
         self.bytes = 0  # of all arrays; several may stand on one buffer
 
     def build(self, tree: Any, depth: int) -> Any:
+        if not isinstance(tree, (list, dict)):
+            if isinstance(tree, str) and len(tree) > TEXT:
+                raise NotPlain(f"a text of {len(tree)} characters")
+            return tree
         if depth > 3 * DEPTH:
             raise NotPlain(f"lists nested more than {DEPTH} deep")
         if isinstance(tree, list):
             return [self.build(entry, depth + 1) for entry in tree]
-        if isinstance(tree, str) and len(tree) > TEXT:
-            raise NotPlain(f"a text of {len(tree)} characters")
-        if not isinstance(tree, dict):
-            return tree
         if "array" in tree:
             return self.array(tree)
         if "float" in tree:
@@ -226,8 +232,8 @@ class _Builder:
         import numpy as np
 
         shape, data = tree["shape"], self.buffers[tree["array"]]
-        if tree["dtype"] not in DTYPES or len(shape) > 8 or any(
-            type(n) is not int or n < 0 for n in shape
+        if tree["dtype"] not in DTYPES or len(shape) > 8 or not all(
+            type(n) is int and n >= 0 for n in shape
         ):
             raise NotPlain("an array of an odd dtype or shape")
         dtype = np.dtype(tree["dtype"])
