@@ -156,7 +156,7 @@ class Worker:
         for fd in self.pipes:
             os.set_blocking(fd, False)
         self.count = 0
-        self.gone = self.stopped = False
+        self.gone = self.stopped = self.primed = False
         try:
             reply = nursery.order({"numpy": setup["numpy"]}, (theirs.fileno(), out_w, err_w))
             if "pid" not in reply:
