@@ -79,6 +79,8 @@ def graded(release: Release, todo: Iterable[Handed], workers: int, trust: bool
                 hand = busy.pop(connection)
                 yield hand.handed, hand.take()
                 idle.append(hand)
+        for hand in hands:
+            hand.dismiss()
     finally:
         for hand in hands:
             hand.end()
@@ -125,7 +127,13 @@ class _Hand:
         self._start()
         return broken(self.release, why)
 
+    def dismiss(self) -> None:
+        """There is nothing left to do: it ends by itself."""
+        self.connection.close()
+        self.process.join(limits.CALL_SECONDS)
+
     def end(self) -> None:
+        """End it, whatever it does."""
         self.connection.close()
         self.process.terminate()
         self.process.join()
