@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -68,6 +69,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command; 0 when it did what it says, 2 with two lines on a tool error."""
     args = vars(_parser().parse_args(argv))
     command = args.pop("command")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # to leave no process and no file
     try:
         return command(**args)
     except KitError as error:

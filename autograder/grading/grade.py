@@ -19,10 +19,11 @@ from typing import Any
 from autograder.grading import intake, results
 from autograder.grading.process import Nursery
 from autograder.grading.remote import RemoteLab, setup_for
+from autograder.kit import message
 from autograder.kit.errors import KitError
 from autograder.kit.release import Release
 from autograder.kit.run import Judge, Result, planned
-from autograder.worker import confine
+from autograder.worker import confine, limits
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,11 @@ class Grader:
             seed = self._seed(submission.digest)
             done[:] = planned(self.release.checks, seed)
             tests[:] = [results.as_test(result) for result in done]
-        notes += submission.notes
+        answers = _answers(submission)
+        notes += [*submission.notes, *_problems(submission, answers)]
         staff |= {"seed": seed, "digest": submission.digest}
         with Scratch(self.nursery.uid) as scratch:
-            lab = self._lab(submission, scratch)
+            lab = self._lab(submission, answers, scratch)
             judge = Judge(lab, self.release.frozen_for, seed, self._diagnosis())
             try:
                 for i, check in enumerate(self.release.checks):
@@ -93,8 +95,8 @@ class Grader:
                     show_progress()
             finally:
                 lab.close()
-        staff |= {"protections": lab.protections,
-                  "stdout": lab.outputs[0].text(), "stderr": lab.outputs[1].text()}
+        stdout, stderr = (message.clean(o.text(), 2 * limits.OUTPUT_BYTES) for o in lab.outputs)
+        staff |= {"protections": lab.protections, "stdout": stdout, "stderr": stderr}
         return Graded(done, content(), notes)
 
     def _diagnosis(self):
@@ -104,10 +106,11 @@ class Grader:
         secret = f"{self.release.about['seed']}:{digest}".encode()
         return int.from_bytes(hashlib.sha256(secret).digest()[:4], "big") or 1
 
-    def _lab(self, submission: intake.Submission, scratch: str) -> RemoteLab:
+    def _lab(self, submission: intake.Submission, answers: dict[str, Any] | str,
+             scratch: str) -> RemoteLab:
         setup = setup_for(submission.sources, self.given, self.release.names, scratch,
                           self.nursery.uid, self.trust)
-        return RemoteLab(self.nursery, setup, _answers(submission), submission.problems)
+        return RemoteLab(self.nursery, setup, answers, submission.problems)
 
 
 class Scratch:
@@ -159,5 +162,11 @@ def _answers(submission: intake.Submission) -> dict[str, Any] | str:
         import tomli as tomllib
     try:
         return tomllib.loads(submission.answers)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError, integers without end
         return f"answers.toml can't be read: {error}"
+
+
+def _problems(submission: intake.Submission, answers: dict[str, Any] | str) -> list[str]:
+    """What can't be graded at all, for the student: hidden checks that need it won't say so."""
+    unread = [answers] if isinstance(answers, str) else []
+    return list(dict.fromkeys([*submission.problems.values(), *unread]))

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 import time
 from collections import Counter
 from typing import Any
@@ -35,6 +36,7 @@ LOADING = 512 << 10  # bytes that loading a submission, and its first call, may 
 CALLING = 256 << 10  # and a larger call after that: buffers of the BLAS library, for one
 AT_REST = 64 << 20  # bytes that a worker may hold on to while others are asked
 MEMORY = " (memory)"  # ends the key of a worker whose memory is measured
+MOST_PRELOADED = 200  # standard modules
 TRIES = 2  # of a request, should the nursery end
 
 
@@ -77,6 +79,7 @@ class RemoteLab(Lab):
             self._nursery.sweep()
         except NurseryEnded:
             self._start_over()
+            self._nursery.sweep()
 
     def _ask(self, request: Request) -> Any:
         name = self._name(request)
@@ -238,12 +241,27 @@ def setup_for(sources: dict[str, str], given: dict[str, str], names: dict[str, s
     sources = sources | given
     imported = imported_modules(sources)
     own = {name.split("/")[0].removesuffix(".py") for name in sources}
-    preload = sorted(imported - own)
+    text = "\n".join(sources.values())
+    preload = sorted((imported - own) & sys.stdlib_module_names)
+    preload += sorted(name for name in _submodules(text) if name.split(".")[0] in preload)
+    preload += ["unicodedata"] if r"\N{" in text else []
     if "numpy" in imported:
-        words = set(re.findall(r"\w+", "\n".join(sources.values())))
+        words = set(re.findall(r"\w+", text))
         preload += [part for part in NUMPY_PARTS if part.removeprefix("numpy.") in words]
-    return {"sources": sources, "names": names, "preload": preload,
+    return {"sources": sources, "names": names, "preload": preload[:MOST_PRELOADED],
             "numpy": "numpy" in imported, "scratch": scratch, "uid": uid, "trust": trust}
+
+
+IMPORT = re.compile(r"\b(?:from|import)[ \t]+([a-z_][\w.]*)(?:[ \t]+import[ \t]+\(?([\w, \t]+))?")
+
+
+def _submodules(text: str) -> set[str]:
+    """a.b of `import a.b` and `from a import b`, whatever b is; run nothing by its name."""
+    names = set()
+    for module, parts in IMPORT.findall(text):
+        names |= {module, *(f"{module}.{part.split()[0]}" for part in parts.split(",")
+                            if part.strip())}
+    return {name for name in names if "." in name and "__" not in name}
 
 
 def _empty(folder: str) -> None:
@@ -265,7 +283,7 @@ def _sequence(answer: Any, length: int) -> list:
 
 def _raised(header: dict) -> CallFailed:
     """The student's exception, from a reply that may hold anything."""
-    kind, text = _text(header.get("error"), 80), _text(header.get("text"), 2000)
+    kind, text = _text(header.get("error"), 80), _text(header.get("text"), 1000)
     frames = header.get("frames")
     frames = [tuple(_text(part, 200) for part in frame) for frame in frames[-FRAMES:]
               if isinstance(frame, list) and len(frame) == 4] if isinstance(frames, list) else []

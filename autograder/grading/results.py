@@ -14,6 +14,7 @@ from typing import Any
 from autograder.kit import message
 from autograder.kit.run import PASSED, Result
 
+LARGEST = 6_000  # bytes of one test's output: all of them stay well below 1 MB
 WORST_FIRST = ("grader error", "memory", "timeout", "crashed", "missing")
 
 
@@ -65,11 +66,19 @@ def as_test(result: Result) -> dict[str, Any]:
         "status": "passed" if result.outcome == PASSED else "failed",
         "name": check.sentence,
         "number": check.number,
-        "output": "\n".join([*_outcome(result), *lines]),
+        "output": _bounded("\n".join([*_outcome(result), *lines])),
         "tags": [check.part],
         "visibility": check.visibility,
         "extra_data": extra,
     }
+
+
+def _bounded(text: str) -> str:
+    """The text, or its head and tail if it takes too much room in JSON, where a sign takes 12."""
+    if len(_json(text)) <= LARGEST:
+        return text
+    head, tail = text[: LARGEST // 24], text[-LARGEST // 24 :]
+    return f"{head}\n... {len(text) - len(head) - len(tail)} characters left out ...\n{tail}"
 
 
 def _outcome(result: Result) -> list[str]:

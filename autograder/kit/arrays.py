@@ -13,7 +13,7 @@ import numpy as np
 
 from autograder.kit.calls import Call
 from autograder.kit.check import Failed
-from autograder.kit.expect import kind
+from autograder.kit.expect import expect_sequence, kind
 
 EPS = np.finfo(np.float64).eps
 FLOAT32 = 1e-5  # relative to the largest value: as far off as float32 goes
@@ -49,7 +49,8 @@ def expect_unchanged(after: Sequence, call: Call, names: Sequence[str]):
         names: what the call's arguments are called, in order
     """
     before = [*call.args, *call.kwargs.values()]
-    for name, old, new in zip(names, before, after, strict=False):
+    for name, old, new in zip(names, before, expect_sequence(after, len(before), "the arguments"),
+                              strict=False):
         _same_bits(old, new, name)
 
 
@@ -94,12 +95,17 @@ def _differ(values, expected, wrong, name: str, rounded: bool):
 
 def _same_bits(old: Any, new: Any, name: str):
     if isinstance(old, (list, tuple)):
+        new = expect_sequence(new, len(old), name)
         for index, (part, then) in enumerate(zip(old, new, strict=True)):
             _same_bits(part, then, f"{name}[{index}]")
         return
-    old, new = np.asarray(old), np.asarray(new)
+    old = np.asarray(old)
     if old.dtype == object:  # None and the like
         return
+    if not isinstance(new, (np.ndarray, str, bool, int, float)):
+        raise Failed(("expected", f"{name} stays what it is"),
+                     ("got", f"{name} is {kind(new)} after the call"))
+    new = np.asarray(new)
     if old.shape != new.shape:
         raise Failed(("expected", f"{name} keeps its shape {old.shape}"),
                      ("got", f"{name} has shape {new.shape} after the call"))

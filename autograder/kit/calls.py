@@ -79,8 +79,13 @@ def describe(call: Call) -> str:
     return f"{call.name}({', '.join(shown)})"
 
 
+def is_array(value: Any) -> bool:
+    """Whether it is numpy's; without importing numpy, and whatever attributes it has."""
+    return type(value).__module__ == "numpy"
+
+
 def _shown(value: Any, room: int = 60) -> str:
-    if hasattr(value, "shape") and value.shape != ():
+    if is_array(value) and value.shape != ():
         kind = "" if str(value.dtype) == "float64" else f" {value.dtype}"
         return f"{list(value.shape)}{kind}"
     if isinstance(value, Call):

@@ -13,7 +13,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from autograder.kit.border import Record
-from autograder.kit.calls import PeakMemory, Request
+from autograder.kit.calls import PeakMemory, Request, is_array
 from autograder.kit.check import Failed, NotJudged
 from autograder.kit.lab import CallFailed, Lab
 
@@ -95,7 +95,7 @@ def same(a: Any, b: Any) -> bool:
     Whether two plain values are equal up to round-off; records in the numbers both have, a dict in
     the entries of b, 0 in the place of one that a has not.
     """
-    if hasattr(a, "dtype") or hasattr(b, "dtype"):
+    if is_array(a) or is_array(b):
         return _same_arrays(a, b)
     if isinstance(a, Record) and isinstance(b, Record):
         both = (vars(a).keys() & vars(b).keys()) - {"_kind"}
@@ -120,7 +120,7 @@ def _close(a: float, b: float) -> bool:
 def _same_arrays(a: Any, b: Any) -> bool:
     import numpy as np
 
-    if not all(hasattr(x, "dtype") or isinstance(x, float) for x in (a, b)):
+    if not all(is_array(x) or isinstance(x, float) for x in (a, b)):
         return False
     a, b = np.asarray(a), np.asarray(b)
     if a.shape != b.shape or a.dtype.kind not in "fiub" or b.dtype.kind not in "fiub":

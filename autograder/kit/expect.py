@@ -11,6 +11,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from autograder.kit.calls import is_array
 from autograder.kit.check import Failed
 
 
@@ -120,10 +121,10 @@ def kind(value: Any) -> str:
     """What a value is, in words."""
     if value is None:
         return "None (nothing was returned)"
-    if hasattr(value, "dtype"):
+    if is_array(value):
         return f"an array of shape {value.shape} and dtype {value.dtype}"
     if isinstance(value, (str, bool, int, float)):
-        return f"the {type(value).__name__} {value!r:.60}"
+        return f"the {type(value).__name__} {_show(value):.60}"
     name = getattr(value, "_kind", type(value).__name__)
     return f"an object of type {name}" + (f" of length {len(value)}" if isinstance(value, (
         list, tuple, dict)) and len(value) else "")
@@ -162,4 +163,7 @@ def _off(got: float, expected: float) -> str:
 
 
 def _show(value: Any) -> str:
-    return f"{value:.10g}" if isinstance(value, float) else repr(value)
+    try:
+        return f"{value:.10g}" if isinstance(value, float) else repr(value)
+    except ValueError:  # an integer of more digits than Python prints
+        return "a very large integer"

@@ -66,11 +66,18 @@ class Judge:
         """The check's result; never an exception."""
         result = self._first_word(check)
         if result.outcome == FAILED and result.status == "graded" and self.diagnosis:
-            mistake, hint = self.diagnosis.of(check.part, self.lab)
-            if mistake:
-                result = replace(result, mistake=mistake, lines=(*result.lines, ("hint", hint)))
+            result = self._with_hint(result)
         self.results[check.id] = result
         return result
+
+    def _with_hint(self, result: Result) -> Result:
+        try:
+            mistake, hint = self.diagnosis.of(result.check.part, self.lab)
+        except Exception:  # the kit's fault, which costs a hint and no result
+            traceback.print_exc(file=sys.stderr)
+            return result
+        lines = (*result.lines, ("hint", hint))
+        return replace(result, mistake=mistake, lines=lines) if mistake else result
 
     def _first_word(self, check: Check) -> Result:
         before = self.results.get(check.after or "")

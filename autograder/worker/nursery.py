@@ -21,7 +21,7 @@ from pathlib import Path
 
 ORDER = 64 << 10  # bytes of one order
 LATER = ("numpy.fft", "numpy.linalg", "numpy.ma", "numpy.random", "concurrent.futures.thread",
-         "encodings.latin_1", "encodings.utf_16")
+         "encodings.latin_1", "encodings.utf_16", "mmap")
 # what numpy and Python load when they are first asked: no longer possible for a worker that is
 # another user where only root may read the interpreter
 

@@ -73,10 +73,11 @@ def _take_descriptors(channel_fd: int, out_fd: int, err_fd: int) -> socket.socke
 
 
 def _preload(name: str) -> None:
-    if name in NUMPY_PARTS or (name in sys.stdlib_module_names and name not in UNHELPFUL):
+    top = name.partition(".")[0]
+    if name in NUMPY_PARTS or (top in sys.stdlib_module_names and top not in UNHELPFUL):
         try:
             importlib.import_module(name)
-        except Exception:
+        except BaseException:
             pass  # the submission's own import will say what is wrong
 
 
