@@ -1,6 +1,7 @@
 """fa2 in lists, loops and the math module; fa1 is a loop over rows."""
 
 import math
+from operator import mul
 
 import numpy as np
 from attention import IO, attention_arguments, blocks
@@ -22,26 +23,20 @@ def by_entries(Q, K, V, query_blocks, key_blocks, causal, scale):
         for j0, j1 in key_blocks:
             if causal and Nk - N + i1 - 1 < j0:
                 continue
-            keys, values = K[j0:j1].tolist(), V[j0:j1].tolist()
+            keys, columns = K[j0:j1].tolist(), V[j0:j1].T.tolist()
             io.read += (j1 - j0) * (d + dv)
             io.flops += 2 * (i1 - i0) * (j1 - j0) * (d + dv)
             for i in range(i1 - i0):
-                query, out = Q[i0 + i].tolist(), acc[i]
-                for j in range((min(j1, Nk - N + i0 + i + 1) if causal else j1) - j0):
-                    key, value, s = keys[j], values[j], 0.0
-                    for c in range(d):
-                        s += query[c] * key[c]
-                    s *= scale
-                    if s > m[i]:
-                        factor = math.exp(m[i] - s)
-                        l[i] *= factor
-                        for c in range(dv):
-                            out[c] *= factor
-                        m[i] = s
-                    p = math.exp(s - m[i])
-                    l[i] += p
-                    for c in range(dv):
-                        out[c] += p * value[c]
+                last = (min(j1, Nk - N + i0 + i + 1) if causal else j1) - j0
+                if last <= 0:
+                    continue
+                query = [scale * x for x in Q[i0 + i].tolist()]
+                scores = [sum(map(mul, query, key)) for key in keys[:last]]
+                top = max(m[i], *scores)
+                weights, old = [math.exp(s - top) for s in scores], math.exp(m[i] - top)
+                m[i], l[i] = top, old * l[i] + sum(weights)
+                acc[i] = [old * a + sum(map(mul, weights, column))
+                          for a, column in zip(acc[i], columns, strict=True)]
         O += [[a / l[i] for a in row] if l[i] else row for i, row in enumerate(acc)]
         L += [m[i] + math.log(l[i]) if l[i] else -math.inf for i in range(i1 - i0)]
         io.write += (i1 - i0) * (dv + 1)
