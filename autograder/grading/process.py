@@ -47,9 +47,15 @@ class NurseryEnded(Exception):
 
 
 class Nursery:
-    """One fork server process, whose workers have a user of their own when the grader is root."""
+    """
+    One fork server process, whose workers have a user of their own when the grader is root.
 
-    def __init__(self):
+    Args:
+        numpy: load it at once, because workers will need it
+    """
+
+    def __init__(self, numpy: bool = False):
+        self.numpy = numpy
         self.uid, self.claim = _own_user() if confine.available().uids else (None, None)
         self._launch()
 
@@ -59,7 +65,7 @@ class Nursery:
         home = str(Path(find_spec("numpy").origin).parents[1])
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-B", "-X", "utf8", str(NURSERY), str(theirs.fileno()),
-             home],
+             home, *(["numpy"] if self.numpy else [])],
             pass_fds=[theirs.fileno()], env=CLEAN, cwd="/", stdin=subprocess.DEVNULL,
             start_new_session=True)
         theirs.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +55,21 @@ def status_of(results: list[Result]) -> str:
     return next((status for status in WORST_FIRST if status in seen), "graded")
 
 
-def as_test(result: Result) -> dict[str, Any]:
+class Test(dict):
+    """One entry of the tests in results.json; how it is written is worked out once."""
+
+    @cached_property
+    def text(self) -> str:
+        return _json(self)
+
+
+def as_test(result: Result) -> Test:
     """One entry of the tests in results.json."""
     check = result.check
     lines = [line.removeprefix("     ") for line in message.body(result)]
     extra = {"id": check.id, "status": result.outcome, "reason": result.status,
              "seed": result.seed, "hidden": check.hidden, "mistake": result.mistake}
-    return {
+    return Test({
         "score": result.score,
         "max_score": float(check.points),
         "status": "passed" if result.outcome == PASSED else "failed",
@@ -70,7 +79,7 @@ def as_test(result: Result) -> dict[str, Any]:
         "tags": [check.part],
         "visibility": check.visibility,
         "extra_data": extra,
-    }
+    })
 
 
 def _bounded(text: str) -> str:
@@ -89,7 +98,7 @@ def as_text(content: dict[str, Any]) -> str:
     """The content as JSON, a line a field and a line a test."""
     fields = []
     for name, value in content.items():
-        shown = ("[\n" + ",\n".join(map(_json, value)) + "\n]" if isinstance(value, list)
+        shown = ("[\n" + ",\n".join(test.text for test in value) + "\n]" if name == "tests"
                  else _json(value))
         fields.append(f"{_json(name)}: {shown}")
     return "{" + ",\n".join(fields) + "}\n"

@@ -26,7 +26,7 @@ LATER = ("numpy.fft", "numpy.linalg", "numpy.ma", "numpy.random", "concurrent.fu
 # another user where only root may read the interpreter
 
 
-def main(control_fd: int, numpy_home: str) -> None:
+def main(control_fd: int, numpy_home: str, *at_once: str) -> None:
     """Serve orders until the grader closes the socket; then end every worker."""
     sys.path.append(str(Path(__file__).resolve().parents[2]))
     from autograder.worker import confine, serve
@@ -35,6 +35,8 @@ def main(control_fd: int, numpy_home: str) -> None:
     confinement = confine.prepare(confine.readable_paths(numpy_home))
     control = socket.socket(fileno=control_fd)
     alive: set[int] = set()
+    if at_once:
+        _load_numpy(numpy_home)
     while True:
         data, fds, _, _ = socket.recv_fds(control, ORDER, 3)
         if not data:
@@ -129,4 +131,4 @@ def _kill_user(uid: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2])
+    main(int(sys.argv[1]), *sys.argv[2:])
