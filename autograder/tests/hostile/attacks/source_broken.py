@@ -1,0 +1,3 @@
+"""Source that is no Python."""
+
+exec("def split_kv_decode(:")
