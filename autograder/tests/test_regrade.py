@@ -278,20 +278,28 @@ def test_a_grader_that_is_killed_costs_one_submission_until_the_next_regrade(tmp
 
 def grader_of_hanging_call(regrade: int) -> int:
     """The grader process below which another one uses the processor in earnest."""
-    def used(pid: int) -> int:
-        try:
-            stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return 0
-        return int(stat.rsplit(")", 1)[1].split()[11])
-
-    while True:
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
         for grader in descendants(regrade):
-            if b"spawn_main" in Path(f"/proc/{grader}/cmdline").read_bytes() and any(
+            if "spawn_main" in proc(grader, "cmdline") and any(
                 used(pid) > 100 for pid in descendants(grader)
             ):
                 return grader
         time.sleep(0.05)
+    raise AssertionError("no call hangs")
+
+
+def proc(pid: int, name: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_text(encoding="utf-8", errors="replace")
+    except OSError:  # it has ended
+        return ""
+
+
+def used(pid: int) -> int:
+    """Ticks of the processor."""
+    fields = proc(pid, "stat").rpartition(")")[2].split()
+    return int(fields[11]) if fields else 0
 
 
 def test_a_submission_that_has_changed_is_graded_again(few):
