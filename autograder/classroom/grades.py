@@ -40,6 +40,8 @@ class Tables:
             file.close()
             if kind is None:
                 os.replace(_part(place), place)
+            else:
+                _part(place).unlink()
 
     def add(self, handed: Handed, content: dict[str, Any]) -> None:
         """The rows of one submission."""

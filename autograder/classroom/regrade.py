@@ -28,7 +28,15 @@ STEP = 100  # submissions a line, where there is no terminal
 def regrade(lab: str, export: Path, out: Path, workers: int, scheduler: str | None,
             trust: bool) -> int:
     """Grade what is not graded yet, then write the tables and the report; 1 on grader errors."""
-    release = release_of(lab)
+    try:
+        return _regrade(release_of(lab), export, out, workers, scheduler, trust)
+    except OSError as error:
+        raise KitError(f"{error.filename or out}: {error.strerror or error}",
+                       "see to it; the same command goes on where it was") from None
+
+
+def _regrade(release: Release, export: Path, out: Path, workers: int, scheduler: str | None,
+             trust: bool) -> int:
     with tempfile.TemporaryDirectory(prefix="regrade-") as folder, \
             closing(Kept(out, release)) as kept:
         nothing = Path(folder) / "nothing"
@@ -55,8 +63,11 @@ def regrade(lab: str, export: Path, out: Path, workers: int, scheduler: str | No
 def _graded(release: Release, todo: list[Handed], workers: int, scheduler: str | None,
             trust: bool) -> Iterator[tuple[Handed, str]]:
     if scheduler:
-        from autograder.classroom import cluster
-
+        try:
+            from autograder.classroom import cluster
+        except ModuleNotFoundError as error:
+            raise KitError(f"--scheduler: {error}", "Python 3.11 or newer, and: "
+                           "pip install -e '.[cluster]'") from None
         return cluster.graded(release, todo, scheduler, trust)
     if workers < 1:
         raise KitError(f"--workers {workers}: no process would grade", "give 1 or more")
@@ -84,6 +95,9 @@ def _sum_up(release: Release, handed: list[Handed], kept: Kept, out: Path) -> in
     with grades.Tables(out, release) as tables:
         for one in handed:
             content = kept.read(one)
+            if content is None:
+                raise KitError(f"{kept.path(one)}: it is not of release {release.version}",
+                               "was it built again meanwhile? start the same command again")
             tables.add(one, content)
             tally.add(one, content)
     alike = similarity.compare(release, handed)

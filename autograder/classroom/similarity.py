@@ -58,7 +58,7 @@ def compare(release: Release, handed: Iterable[Handed]) -> Alike:
     """Compare what students wrote with each other."""
     if find_spec("copydetect") is None:
         return Alike(missing="copydetect is not installed: pip install "
-                             "'attention-labs[classroom]'")
+                             "-e '.[classroom]'")
     job = {"lab": release.lab, "folder": str(release.folder.resolve()),
            "works": [[one.id, str(one.path.resolve())] for one in handed]}
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(PACKAGE.parent),

@@ -130,7 +130,7 @@ def _metadata(folder: Path) -> dict[str, dict[str, Any]]:
         import yaml
     except ModuleNotFoundError:
         raise KitError(f"{path}: PyYAML is needed to read it",
-                       "pip install 'attention-labs[classroom]'") from None
+                       "pip install -e '.[classroom]'") from None
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # texts only: 0042 stays 0042
     try:
         with path.open(encoding="utf-8-sig", errors="replace") as lines:

@@ -465,6 +465,32 @@ def test_a_tool_error_is_two_lines(tmp_path):
         assert said in done.stderr and done.stderr.count("\n") == 2, done.stderr
 
 
+def test_a_folder_that_can_not_be_written_to_is_a_tool_error(few, tmp_path):
+    (tmp_path / "file").touch()
+    done = run(few[0], tmp_path / "file" / "out")
+    assert done.returncode == 2 and "Not a directory" in done.stderr
+    assert done.stderr.count("\n") == 2
+
+
+def test_a_result_that_is_gone_before_the_sums_is_a_tool_error(few, tmp_path):
+    release = release_of(LAB)
+    store = kept.Kept(tmp_path, release)
+    with pytest.raises(KitError, match="it is not of release"):
+        regrade._sum_up(release, submissions.read_export(few[0]), store, tmp_path)
+    store.close()
+
+
+def test_without_dask_or_yaml_it_says_what_to_install(few, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.delitem(sys.modules, "autograder.classroom.cluster", raising=False)
+    with pytest.raises(KitError, match="import of distributed halted") as dask:
+        regrade.regrade(LAB, few[0], tmp_path / "out", 1, "tcp://127.0.0.1:9", False)
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(KitError, match="PyYAML is needed") as yaml:
+        submissions.read_export(few[0])
+    assert "'.[cluster]'" in dask.value.todo and "'.[classroom]'" in yaml.value.todo
+
+
 def test_no_workers_grade_nothing(few):
     export, out = few
     with pytest.raises(KitError, match="no process would grade"):
