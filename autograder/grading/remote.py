@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import sys
 import time
 from collections import Counter
@@ -88,10 +87,11 @@ class RemoteLab(Lab):
         key = name + MEMORY if measured else name
         for _ in range(TRIES):
             try:
-                return self._answer(key, request)
-            except Died as death:
-                raise self._failure(name, key, death) from None
-            except NurseryEnded:
+                try:
+                    return self._answer(key, request)
+                except Died as death:
+                    raise self._failure(name, key, death) from None
+            except NurseryEnded:  # its workers with it
                 self._start_over()
         raise NotJudged("the grader broke: tell staff, this is not your score")
 
@@ -105,11 +105,7 @@ class RemoteLab(Lab):
         return _sequence(answer, expected)
 
     def _failure(self, name: str, key: str, death: Died) -> CallFailed:
-        try:
-            status = self._end(key)
-        except NurseryEnded:
-            self._start_over()
-            status = signal.SIGKILL
+        status = self._end(key)
         _empty(self._setup["scratch"])
         if death.status == "timeout":
             self._hangs[name] += 1

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import signal
 import socket
@@ -25,7 +24,7 @@ from autograder.grading import results
 from autograder.grading.grade import Grader
 from autograder.kit import message
 from autograder.kit.release import Release
-from autograder.kit.run import NOT_JUDGED, PASSED, Result
+from autograder.kit.run import NOT_JUDGED, PASSED
 from autograder.tests.hostile import HERE, ROOT, Attack
 from autograder.tests.hostile.files import BUILDERS
 from autograder.worker import limits
@@ -64,15 +63,15 @@ class Arena:
         before = self._state()
         start = time.monotonic()
         try:
-            graded = grader.grade(path, None, lambda content: results.write(self.results, content))
+            content = grader.grade(path, None, self._save).content
         except Exception as error:
             self.graders.pop(attack.lab).close()
             return [f"the grader broke: {type(error).__name__}: {error}"]
         seconds = time.monotonic() - start
-        results.write(self.results, graded.content)
+        self._save(content)
+        content = json.loads(self.results.read_text(encoding="utf-8"))
         problems = [*self._outside(before), *self._processes(grader),
-                    *judged(attack, grader.release, graded.results),
-                    *told(grader.release, json.loads(self.results.read_text(encoding="utf-8"))),
+                    *judged(attack, grader.release, content), *told(grader.release, content),
                     *_in_time(grader.release, seconds)]
         shutil.rmtree(path.parent, ignore_errors=True)
         return problems
@@ -93,6 +92,9 @@ class Arena:
         shutil.rmtree(self.base)
         return problems
 
+    def _save(self, content: dict[str, Any]) -> None:
+        results.write(self.results, content)
+
     # Before
 
     def _grader(self, lab: str) -> Grader:
@@ -101,28 +103,9 @@ class Arena:
         return self.graders[lab]
 
     def _hand_in(self, attack: Attack) -> Path:
-        """The submission: the solution's files with the attack in the place of one."""
-        folder = Path(tempfile.mkdtemp(dir=self.base)) / "submission"
-        folder.mkdir()
-        release = self.graders[attack.lab].release
-        for name in release.about["students"]:
-            shutil.copy(ROOT / "solutions" / attack.lab / name, folder)
-        answers = {key: value for key, (value, _) in release._hidden_cases.answers.items()}
-        (folder / "answers.toml").write_text(
-            "".join(f"{key} = {value!r}\n" for key, value in answers.items()), encoding="utf-8")
-        source = HERE / "attacks" / f"{attack.name}.py"
-        if source.exists():
-            shutil.move(folder / attack.file, folder / "honest.py")
-            shutil.copy(source, folder / attack.file)
-            world = f"WORLD = {self._world(attack.lab)!r}\n"
-            for companion in (HERE / "companions").glob("*.py"):
-                text = companion.read_text(encoding="utf-8")
-                (folder / companion.name).write_text(
-                    re.sub(r"^WORLD = .*\n", lambda _: world, text, flags=re.MULTILINE),
-                    encoding="utf-8")
-        elif attack.name:
-            return BUILDERS[attack.name](folder, self.secret)
-        return folder
+        folder = Path(tempfile.mkdtemp(dir=self.base))
+        release = self._grader(attack.lab).release
+        return hand_in(attack, release, folder, self._world(attack.lab), self.secret)
 
     def _world(self, lab: str) -> dict[str, Any]:
         """What an attacker who knows the machine knows."""
@@ -169,29 +152,57 @@ class Arena:
                 yield f"process {pid} is left"
 
 
-def judged(attack: Attack, release: Release, judgements: list[Result]) -> Iterator[str]:
+def hand_in(attack: Attack, release: Release, folder: Path, world: dict[str, Any],
+            secret: Path) -> Path:
+    """
+    The submission, made in the folder: the solution's files with the attack in the place of one.
+
+    Args:
+        world: what an attacker who knows the machine knows
+        secret: a file for submissions that link to it
+    """
+    path = folder / "submission"
+    path.mkdir()
+    for name in release.about["students"]:
+        shutil.copy(ROOT / "solutions" / attack.lab / name, path)
+    right = [f"{key} = {value!r}\n" for key, (value, _) in release._hidden_cases.answers.items()]
+    (path / "answers.toml").write_text("".join(right), encoding="utf-8")
+    source = HERE / "attacks" / f"{attack.name}.py"
+    if source.exists():
+        shutil.move(path / attack.file, path / "honest.py")
+        shutil.copy(source, path / attack.file)
+        for companion in (HERE / "companions").glob("*.py"):
+            text = companion.read_text(encoding="utf-8")
+            (path / companion.name).write_text(
+                text.replace("WORLD = {}", f"WORLD = {world!r}"), encoding="utf-8")
+    elif attack.name:
+        return BUILDERS[attack.name](path, secret)
+    return path
+
+
+def judged(attack: Attack, release: Release, content: dict[str, Any]) -> Iterator[str]:
     """Every check is judged, and the points are those that the table says."""
-    if [r.check.id for r in judgements] != [c.id for c in release.checks]:
+    tests = content["tests"]
+    if [test["extra_data"]["id"] for test in tests] != [check.id for check in release.checks]:
         yield "checks are missing, or stand in another order"
-    points: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for result in judgements:
-        points[result.check.part][0] += result.score
-        points[result.check.part][1] += result.check.points
-        if result.status == "grader error":
-            yield f"{result.check.id}: grader error: {result.lines}"
-    for part, (score, full) in points.items():
-        if part in attack.may:
-            continue
+    parts: dict[str, list[dict]] = defaultdict(list)
+    for test in tests:
+        parts[test["tags"][0]].append(test)
+        if test["extra_data"]["reason"] == "grader error":
+            yield f"{test['extra_data']['id']}: grader error: {test['output']}"
+    statuses = set()
+    for part, members in parts.items():
+        score, full = (sum(test[key] for test in members) for key in ("score", "max_score"))
+        lost = [test for test in members if test["status"] == "failed"]
+        if part in (*attack.zero, *attack.some):
+            statuses |= {test["extra_data"]["reason"] for test in lost}
         right = (score == 0 if part in attack.zero else 0 < score < full if part in attack.some
-                 else score == full)
+                 else score == full or part in attack.may)
         if not right:
-            wrong = [f"{r.check.id} ({r.status}: {str(r.lines)[:300]})" for r in judgements
-                     if r.check.part == part and r.outcome != PASSED]
+            wrong = [f"{test['name']}: {test['output'][:300]}" for test in lost]
             yield f"{part}: {score:g} of {full:g}; {'; '.join(wrong[:2])}"
-    parts = {*attack.zero, *attack.some}
-    statuses = {r.status for r in judgements if r.outcome != PASSED and r.check.part in parts}
     expected = [attack.status] if isinstance(attack.status, str) else attack.status
-    if parts and not statuses & set(expected):
+    if (attack.zero or attack.some) and not statuses & set(expected):
         yield f"the status is {', '.join(sorted(statuses))}, not {' or '.join(expected)}"
 
 
