@@ -18,7 +18,7 @@ from autograder.grading.grade import Scratch
 from autograder.grading.process import Nursery
 from autograder.grading.remote import RemoteLab, setup_for
 from autograder.kit.calls import call
-from autograder.kit.diagnosis import answers, shortened
+from autograder.kit.diagnosis import answers, settled, shortened
 from autograder.kit.errors import KitError
 from autograder.kit.lab import Lab
 from autograder.kit.release import module_of
@@ -105,10 +105,11 @@ def _diagnosis(solution: Solution, requests: dict[str, list], bench: Bench) -> d
             return answers(lab, requests[part], right)
 
     right = {part: ask(solution.sources, part) for part in requests}
+    base = {part: settled(answer, answer) for part, answer in right.items()}
     known = bench.map(lambda m: ask(mistaken(solution, m), m.part, right[m.part]), mistakes)
     return {
         part: {"requests": requests[part], "right": right[part], "mistakes": [
-            {"id": m.id, "hint": m.hint, "answers": shortened(a, right[part])}
+            {"id": m.id, "hint": m.hint, "answers": shortened(a, base[part])}
             for m, a in zip(mistakes, known, strict=True) if m.part == part]}
         for part in requests
     }

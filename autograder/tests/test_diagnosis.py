@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from autograder.kit.calls import PeakMemory, Run, call
-from autograder.kit.diagnosis import RIGHT, Diagnosis, answers, completed, same, shortened
+from autograder.kit.diagnosis import RIGHT, Diagnosis, answers, completed, same, settled, shortened
 from autograder.kit.lab import LocalLab
 
 ONE, TWO = Run((call.f(1.0),)), Run((call.f(2.0),))
@@ -56,3 +56,11 @@ def test_a_shortened_answer_holds_only_what_differs():
     short = shortened(wrong, right)
     assert short == [[RIGHT, [RIGHT, {"t": 2.0}, (RIGHT, 3)]], RIGHT]
     assert same(completed(short, right), wrong)
+
+
+def test_where_the_right_answer_is_nan_any_will_do():
+    right = [["value", (np.array([1.0, np.nan]), 3)]]
+    for got in (np.array([1.0, 7.0]), np.array([1.0, np.nan])):
+        assert same(settled([["value", [got, 3]]], right), settled(right, right))
+    assert not same(settled([["value", (np.array([np.nan, 1.0]), 3)]], right),
+                    settled(right, right))

@@ -193,10 +193,14 @@ def expect_little_memory(lab, case: Case, call_of: Callable, length: int):
 # --- merge_states ---------------------------------------------------------------------------------
 
 
-def segments(*shape: int, cut: int, dv: int = 2, spread: float = 1.0):
-    """(left, right, whole): the states of random scores of that shape, cut along the last axis."""
+def segments(*shape: int, cut: int, dv: int = 2):
+    """
+    (left, right, whole): the states of random scores of that shape, cut along the last axis; in
+    the first row the maximum is on both sides.
+    """
     rng = np.random.default_rng(sum(shape))
-    x, v = spread * rng.normal(size=shape), rng.normal(size=(shape[-1], dv))
+    x, v = rng.normal(size=shape), rng.normal(size=(shape[-1], dv))
+    x.reshape(-1, shape[-1])[0, [0, -1]] = 3.0
     return (oracle.state(x[..., :cut], v[:cut]), oracle.state(x[..., cut:], v[cut:]),
             oracle.state(x, v))
 

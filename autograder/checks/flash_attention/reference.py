@@ -49,21 +49,22 @@ def diagnostics(call) -> dict[str, list[Request]]:
     }
 
 
-# Without a mask; with cached tokens, and tiles that die and live by one key; with queries that see
-# nothing.
+# Without a mask; with cached tokens, and tiles that die and live by one key; N = Nk; with
+# queries that see nothing.
 PLAIN = {"N": 6, "Nk": 7, "d": 2, "dv": 3, "Br": 4, "Bc": 4}
 CACHED = [{"N": 5, "Nk": 12, "d": 2, "dv": 1, "Br": 2, "Bc": 3, "causal": True},
           {"N": 7, "Nk": 14, "d": 2, "dv": 1, "Br": 3, "Bc": 4, "causal": True}]
+SQUARE = {"N": 6, "Nk": 6, "d": 2, "dv": 1, "Br": 2, "Bc": 2, "causal": True}
 UNSEEN = {"N": 9, "Nk": 4, "d": 3, "dv": 2, "Br": 3, "Bc": 3, "causal": True}
-LARGE = {"N": 512, "Nk": 512, "d": 1, "dv": 2, "Br": 512, "Bc": 64, "causal": True}
+LARGE = {"N": 512, "Nk": 512, "d": 1, "dv": 2, "Br": 512, "Bc": 32, "causal": True}
 
 
 def _cases() -> list[Case]:
     return [
-        Case(**PLAIN), Case(**PLAIN, scale=-0.6), Case(**PLAIN, scale=0.0),
+        Case(**PLAIN), Case(**PLAIN, scale=-5.0), Case(**PLAIN, scale=0.0),
         Case(**PLAIN | {"Br": 2, "Bc": 2}, shift=-3000.0),
         *(Case(**sizes) for sizes in CACHED), Case(**CACHED[0], scale=-0.6),
-        Case(**CACHED[1], shift=-3000.0), Case(**UNSEEN),
+        Case(**CACHED[1], shift=-3000.0), Case(**SQUARE), Case(**UNSEEN),
     ]
 
 
@@ -120,5 +121,5 @@ def _merging(merge) -> list[Request]:
         Run((merge(*row),)), Run((merge(high, low),)),
         Run((merge((*left[:2], None), (*right[:2], None)),)),
         Run((merge(left, right), merge(*other))),
-        ArgumentsAfter(merge(left, right)),
+        ArgumentsAfter(merge(left, right)), ArgumentsAfter(merge(right, left)),
     ]
