@@ -87,7 +87,8 @@ def is_array(value: Any) -> bool:
 def _shown(value: Any, room: int = 60) -> str:
     if is_array(value) and value.shape != ():
         kind = "" if str(value.dtype) == "float64" else f" {value.dtype}"
-        return f"{list(value.shape)}{kind}"
+        nan = " with NaN" if value.dtype.kind == "f" and (value != value).any() else ""
+        return f"{list(value.shape)}{kind}{nan}"
     if isinstance(value, Call):
         return describe(value)
     if isinstance(value, Name):

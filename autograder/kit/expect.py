@@ -146,7 +146,7 @@ def in_terms_of(number: int, sizes: Mapping[str, int]) -> str:
     ]
     if not fitting:
         return ""
-    factor, text = min(fitting, key=lambda f: (f[1].count("*") + (f[0] > 1), f[0], f[1]))
+    factor, text = min(fitting, key=lambda f: (f[1].count("*") + (f[0] > 1) + (f[0] > 2), *f))
     return text if factor == 1 else f"{factor}*{text}"
 
 
