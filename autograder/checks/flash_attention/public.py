@@ -180,9 +180,10 @@ def expect_gradients(case: Case, got, queries=True, keys=True):
 
 
 def expect_io(case: Case, io, kind: str):
-    """The right counters; Tr and Tc are the numbers of query and key blocks."""
-    N, Nk, _, _, Br, Bc = case.sizes.values()
-    expect_counts(io, case.counts(kind), "io", **case.sizes, Tr=-(-N // Br), Tc=-(-Nk // Bc))
+    """The right counters; a difference is told in sizes and numbers of blocks, Tr and Tc."""
+    N, Nk, d, dv, Br, Bc = case.sizes.values()
+    blocks = {"Tr": -(-N // Br), "Tc": -(-Nk // Bc)}
+    expect_counts(io, case.counts(kind), "io", N=N, Nk=Nk, d=d, dv=dv, **blocks)
 
 
 def expect_little_memory(lab, case: Case, call_of: Callable, length: int):
