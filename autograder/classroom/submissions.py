@@ -132,30 +132,48 @@ def _metadata(folder: Path) -> dict[str, dict[str, Any]]:
         raise KitError(f"{path}: PyYAML is needed to read it",
                        "pip install -e '.[classroom]'") from None
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # texts only: 0042 stays 0042
+    entries: dict[str, dict[str, Any]] = {}
     try:
-        with path.open(encoding="utf-8-sig", errors="replace") as lines:
-            stored = yaml.load("".join(_needed(lines)), loader)
+        try:
+            for block in _blocks(path):
+                entries |= _entries(yaml.load(block, loader))
+        except yaml.YAMLError:  # something refers to what was left out, or it is laid out otherwise
+            text = path.read_text(encoding="utf-8-sig", errors="replace")
+            entries = _entries(yaml.load(text, loader))
     except (yaml.YAMLError, RecursionError) as error:
         raise KitError(f"{path}: {' '.join(str(error).split())}",
                        "download the export again, or remove the file to go by folders alone"
                        ) from None
-    entries = _without_colons(stored) if isinstance(stored, dict) else {}
-    return {name: about for name, about in entries.items() if isinstance(about, dict)}
+    return entries
+
+
+def _entries(tree: Any) -> dict[str, dict[str, Any]]:
+    tree = _without_colons(tree)
+    return {name: {key: about.get(key) for key in KEPT} for name, about in tree.items()
+            if isinstance(about, dict)} if isinstance(tree, dict) else {}
 
 
 def _metadata_file(folder: Path) -> Path | None:
     return next((folder / name for name in METADATA if (folder / name).is_file()), None)
 
 
-def _needed(lines: Iterator[str]) -> Iterator[str]:
-    """Without the old results and the history, which Gradescope writes as blocks of their own."""
-    keep = True
-    for line in lines:
-        key = re.match(r"  :(\w+):", line)
-        if key or not line.startswith(" "):
-            keep = not key or key[1] in KEPT
-        if keep:
-            yield line
+def _blocks(path: Path) -> Iterator[str]:
+    """
+    One submission's lines after the other, without its old results and its history, which
+    Gradescope writes as blocks of their own and which are nearly all of the file.
+    """
+    block, keep = [], True
+    with path.open(encoding="utf-8-sig", errors="replace") as lines:
+        for line in lines:
+            if re.match(r"\w.*:\s*$", line):
+                yield "".join(block)
+                block = []
+            key = re.match(r"  :(\w+):", line)
+            if key or not line.startswith(" "):
+                keep = not key or key[1] in KEPT
+            if keep:
+                block.append(line)
+    yield "".join(block)
 
 
 def _without_colons(tree: Any) -> Any:

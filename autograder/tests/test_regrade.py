@@ -429,6 +429,19 @@ def test_ids_that_are_numbers_keep_their_zeros_and_old_results_are_skipped(tmp_p
         (Student("0x10", "0042"),), (Student(sid="1_0"), Student(sid="9")), (Student(),)]
 
 
+@pytest.mark.parametrize("text", [
+    "submission_1:\n  :submitters: &1\n  - :sid: '07'\nsubmission_2:\n  :submitters: *1\n",
+    "---\nsubmission_1:\n    :submitters:\n    - :sid: 07\n"
+    "submission_2:\n    :submitters:\n        - {sid: 07}\n",
+    '{"submission_1": {"submitters": [{"sid": "07"}]},\n"submission_2":\n{":submitters": '
+    '[{":sid": "07"}]}}',
+])
+def test_metadata_may_be_laid_out_otherwise(tmp_path, text):
+    (tmp_path / "submission_metadata.yml").write_text(text, encoding="utf-8")
+    assert submissions.read_export(tmp_path) == [
+        Handed(id_, None, (Student(sid="07"),)) for id_ in ("1", "2")]
+
+
 def test_entries_of_equal_names_and_odd_names_have_different_ids_fit_for_files(tmp_path):
     names = ["a", "a.zip", "A.zip", "b.zip", "..", "../../etc", "x" * 300, "x" * 299 + "y",
              "nl\nnul\0", "\udc80", "é", "é/"]
