@@ -27,7 +27,7 @@ PRIMES = (29, 37, 11, 17, 7, 3)
 # N < Nk (tokens are cached), tiles that live or die by one key among them; N = Nk; one query.
 CACHED = [(9, 30, 3, 4, 4, 5), (11, 19, 2, 3, 3, 5), (13, 13, 4, 3, 3, 5), (1, 11, 3, 2, 4, 4)]
 # N > Nk: the first queries see nothing, in whole blocks and in parts of blocks.
-NOTHING_SEEN = [(21, 8, 3, 2, 4, 3), (14, 9, 2, 5, 5, 4), (9, 3, 4, 3, 7, 8)]
+NOTHING_SEEN = [(21, 8, 3, 2, 4, 3), (14, 9, 2, 5, 5, 4), (16, 3, 4, 3, 7, 8)]
 SCALES = [0.0, -0.7, 1.9]
 EXTREMES = [{"shift": -9000.0}, {"shift": 900.0}, {"spread": 1000.0}]  # exp vanishes or overflows
 LARGE = 512  # N and Nk of the memory rule, where d = dv = 4
