@@ -57,10 +57,14 @@ def lay_out(bundle: Path, submission: Path, root: Path) -> None:
     shutil.copy(root / "source" / "run_autograder", root / "run_autograder")
     os.chmod(root / "run_autograder", 0o755)
     (root / "submission_metadata.json").write_text("{}\n", encoding="utf-8")
-    if submission.is_dir():
-        shutil.copytree(submission, root / "submission", symlinks=True, dirs_exist_ok=True)
-    else:
-        shutil.copy(submission, root / "submission")
+    try:
+        if submission.is_dir():
+            shutil.copytree(submission, root / "submission", symlinks=True, dirs_exist_ok=True)
+        else:
+            shutil.copy(submission, root / "submission")
+    except OSError as error:  # a pipe or a device among the files, for one
+        reason = error.args[0][0][2] if isinstance(error, shutil.Error) else error
+        raise KitError(f"{submission}: {reason}", "a submission is ordinary files") from None
 
 
 def run(root: Path) -> int:
@@ -81,4 +85,5 @@ def read_results(root: Path) -> dict:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise KitError(f"results.json: {error}", "the bundle's run_autograder did not run") from None
+        raise KitError(f"results.json: {error}",
+                       "the bundle's run_autograder did not run") from None
