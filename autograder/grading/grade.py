@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from autograder.grading.process import Nursery
 from autograder.grading.remote import RemoteLab, setup_for
 from autograder.kit import message
 from autograder.kit.errors import KitError
-from autograder.kit.release import Release
+from autograder.kit.release import PACKAGE, Release
 from autograder.kit.run import Judge, Result, planned
 from autograder.worker import confine, limits
 
@@ -143,6 +144,11 @@ def refuse_unconfined(trust: bool) -> None:
     if missing and not trust:
         raise KitError(f"submissions can't be confined here: no {' and no '.join(missing)}",
                        "grade elsewhere, or add --trust to run them with all your rights")
+    above = [PACKAGE, *PACKAGE.resolve().parents]
+    if not (trust or confine.available().landlock) and all(
+            folder.stat().st_mode & stat.S_IXOTH for folder in above):
+        raise KitError(f"{PACKAGE}: a submission could read it, since this kernel has no Landlock",
+                       f"chmod go-rwx {PACKAGE.parent}, or add --trust")
 
 
 def wanted_by(release: Release) -> intake.Wanted:

@@ -242,8 +242,8 @@ def setup_for(sources: dict[str, str], given: dict[str, str], names: dict[str, s
     preload += sorted(name for name in _submodules(text) if name.split(".")[0] in preload)
     preload += ["unicodedata"] if r"\N{" in text else []
     if "numpy" in imported:
-        words = set(re.findall(r"\w+", text))
-        preload += [part for part in NUMPY_PARTS if part.removeprefix("numpy.") in words]
+        preload += [part for part in NUMPY_PARTS
+                    if re.search(rf"\b{part.removeprefix('numpy.')}\b", text)]
     return {"sources": sources, "names": names, "preload": preload[:MOST_PRELOADED],
             "numpy": "numpy" in imported, "scratch": scratch, "uid": uid, "trust": trust}
 
@@ -254,9 +254,11 @@ IMPORT = re.compile(r"\b(?:from|import)[ \t]+([a-z_][\w.]*)(?:[ \t]+import[ \t]+
 def _submodules(text: str) -> set[str]:
     """a.b of `import a.b` and `from a import b`, whatever b is; run nothing by its name."""
     names = set()
-    for module, parts in IMPORT.findall(text):
-        names |= {module, *(f"{module}.{part.split()[0]}" for part in parts.split(",")
-                            if part.strip())}
+    for found in IMPORT.finditer(text):
+        module, parts = found[1], (found[2] or "").split(",")
+        names |= {module, *(f"{module}.{part.split()[0]}" for part in parts if part.strip())}
+        if len(names) > MOST_PRELOADED:
+            break
     return {name for name in names if "." in name and "__" not in name}
 
 

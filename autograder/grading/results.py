@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.kit import message
+from autograder.kit.errors import KitError
 from autograder.kit.run import PASSED, Result
 
 LARGEST = 6_000  # bytes of one test's output: all of them stay well below 1 MB
@@ -115,6 +116,10 @@ def write(path: Path, content: dict[str, Any]) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """The same for a text."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8", newline="\n")
-    os.replace(part, path)
+    try:
+        part = path.with_name(f".{path.name}.part")
+        part.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(part, path)
+    except (OSError, ValueError) as error:
+        raise KitError(f"{path}: {getattr(error, 'strerror', None) or 'there can be no such file'}",
+                       "name a file in a folder that you may write to") from None

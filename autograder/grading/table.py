@@ -25,7 +25,7 @@ def render(graded: Graded, lab: str, verbose: bool = False) -> str:
     lines.append(f"{lab:24} {graded.score:5g} of {points:g}   ({extra['status']}, "
                  f"release {extra['version']}, seed {extra['seed']})")
     if verbose:
-        lines.append(f"protections: {', '.join(extra['protections']) or 'none'}")
+        lines.append(f"protections: {', '.join(extra['protections']) or 'none needed'}")
         lines += [f"{stream}: {message.clean(extra[stream])}" for stream in ("stdout", "stderr")
                   if extra[stream]]
     return "\n".join(lines)

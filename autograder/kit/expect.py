@@ -18,7 +18,8 @@ from autograder.kit.check import Failed
 def fail(name: str, expected: Any, got: Any, remark: str = "") -> None:
     """Raise Failed: `name` should be `expected` but is `got`."""
     more = f"     ({remark})" if remark else ""
-    raise Failed(("expected", f"{name} = {_show(expected)}"), ("got", f"{name} = {_show(got)}{more}"))
+    raise Failed(("expected", f"{name} = {_show(expected)}"),
+                 ("got", f"{name} = {_show(got)}{more}"))
 
 
 def expect_number(got: Any, expected: float, name: str, rtol: float = 1e-9, atol: float = 0.0):

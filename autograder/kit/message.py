@@ -1,4 +1,4 @@
-"""A result as text: the sentence, what was expected, what came, the inputs, a hint, how to rerun."""
+"""A result as text: sentence, what was expected, what came, the inputs, a hint, how to rerun."""
 
 from __future__ import annotations
 

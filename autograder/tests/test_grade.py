@@ -334,6 +334,17 @@ def test_without_confinement_the_command_says_so_and_asks_for_trust(monkeypatch,
         "grade elsewhere, or add --trust to run them with all your rights"]
 
 
+def test_closed_permissions_must_stand_in_for_landlock(monkeypatch, tmp_path):
+    monkeypatch.setattr(confine, "available", lambda: confine.Available(0, True, True))
+    monkeypatch.setattr(grade, "PACKAGE", Path("/usr/share"))  # open to everybody
+    with pytest.raises(grade.KitError, match="/usr/share: a submission could read it"):
+        grade.refuse_unconfined(trust=False)
+    grade.refuse_unconfined(trust=True)
+    tmp_path.chmod(0o700)
+    monkeypatch.setattr(grade, "PACKAGE", tmp_path)
+    grade.refuse_unconfined(trust=False)
+
+
 def test_with_trust_it_grades_and_says_what_is_on(monkeypatch, capsys):
     monkeypatch.setattr(confine, "available", lambda: confine.Available(0, False, False))
     path = str(ROOT / "solutions" / "megakernel")
@@ -359,6 +370,8 @@ def test_the_command_prints_a_table_and_writes_the_file(tmp_path, capsys):
 @pytest.mark.parametrize(("arguments", "said"), [
     (["grade", "flash", "."], "flash: no such lab"),
     (["grade", "megakernel", "/nowhere/at/all"], "/nowhere/at/all: "),
+    (["grade", "megakernel", "solutions/megakernel", "--json", "/nowhere/x.json"], "/nowhere/x.j"),
+    (["grade", "megakernel", "solutions/megakernel", "--json", "/"], "/: "),
     (["simulate", "/nowhere.zip", "."], "/nowhere.zip: "),
 ])
 def test_a_tool_error_is_two_lines_and_exit_2(arguments, said, capsys):

@@ -32,6 +32,7 @@ def try_all(frozen: Path, only: list[str], folder: str) -> int:
     os.environ["HOSTILE_SECRET"] = SECRET  # nobody may see the grader's environment
     for name, value in LOWERED.items():
         setattr(limits, name, value)
+    descriptors = len(os.listdir("/proc/self/fd"))
     chosen = [attack for attack in attacks() if attack.name in only or not only]
     together = [attack for attack in chosen if not attack.limits]
     alone = [attack for attack in chosen if attack.limits]  # limits are the process's
@@ -55,7 +56,10 @@ def try_all(frozen: Path, only: list[str], folder: str) -> int:
         for name in attack.limits:
             setattr(limits, name, LOWERED.get(name, DEFAULTS[name]))
     left = [problem for arena in opened for problem in arena.close()]
-    show("afterwards", left + [f"{path} is left" for path in os.listdir(folder)])
+    left += [f"{path} is left" for path in os.listdir(folder)]
+    if len(os.listdir("/proc/self/fd")) > descriptors:
+        left.append("descriptors are left open")
+    show("afterwards", left)
     return 0
 
 
