@@ -178,9 +178,16 @@ def test_every_part_has_its_own_diagnostic_requests():
     assert parts == set(reference.diagnostics(call))
 
 
-# Take a check away and a known mistake gets by: what only this check sees, or it and the one that
-# repeats it on inputs that students have not seen.
-FRESH = {
+# Take a check away and a known mistake gets by that only this check sees; or take it away with its
+# TWIN, which repeats it on inputs that students have not seen or, for inputs that are overwritten,
+# gives read-only ones. The other checks are the ground that these stand on (outputs, gradients and
+# counters as such) or look once more at all of it in a setting of its own (extreme scores, one
+# query, any layout): what they catch shows in several.
+TWIN = {
+    **{f"{o}_leaves_its_inputs_unchanged": f"{o}_takes_every_floating_type_and_memory_layout"
+       for o in ("fa1", "fa2", "flash_bwd")},
+    "merging_leaves_its_inputs_unchanged":
+        "merge_states_takes_every_floating_type_and_memory_layout",
     "merging_takes_any_number_of_leading_axes":
         "merge_states_gives_the_right_state_on_inputs_that_you_have_not_seen",
     **{f"{o}_{public_}": f"{o}_{hidden_}" for o in ("fa1", "fa2", "flash_bwd")
@@ -197,7 +204,9 @@ FRESH = {
 }
 WITNESS = {
     "merging_without_outputs_gives_a_state_without_one": "merge_o_none_forgotten",
-    "merge_states_takes_every_floating_type_and_memory_layout": "merge_l_overwritten",
+    "merging_leaves_its_inputs_unchanged": "merge_l_overwritten",
+    **{f"{o}_leaves_its_inputs_unchanged": f"{short}_inputs_scaled_in_place"
+       for o, short in (("fa1", "fa1"), ("fa2", "fa2"), ("flash_bwd", "bwd"))},
     "merging_takes_any_number_of_leading_axes": "merge_rows_only",
     **{f"{o}_{check}": f"{o}_{mistake}" for o in ("fa1", "fa2") for check, mistake in (
         ("gives_the_natural_log_sum_exp_of_each_row", "l_in_base_2"),
@@ -222,4 +231,4 @@ WITNESS = {
 def test_without_the_check_a_known_mistake_gets_by(bench, check):
     mistake = MISTAKES[WITNESS[check]]
     caught = failing(bench, mistaken(SOLUTION, mistake), mistake.part)
-    assert caught == {check, FRESH.get(check, check)}
+    assert caught == {check, TWIN.get(check, check)}

@@ -275,8 +275,8 @@ def test_merging_without_outputs_gives_a_state_without_one(lab):
 @check(points=0.5, part="merge_states", after=test_merging_in_either_order_gives_the_same_state)
 def test_merging_takes_any_number_of_leading_axes(lab):
     """merging takes any number of leading axes"""
-    for shape in ((9,), (3, 2, 9)):
-        left, right, whole = segments(*shape, cut=4, dv=3)
+    for shape, dv in (((9,), 3), ((1, 9), 1), ((3, 2, 9), 2)):
+        left, right, whole = segments(*shape, cut=4, dv=dv)
         expect_state(lab.merge_states(tuple(left), tuple(right)), whole)
 
 
@@ -292,8 +292,9 @@ def test_merging_takes_maxima_whose_exp_overflows_or_vanishes(lab):
 def test_merging_leaves_its_inputs_unchanged(lab):
     """merging leaves its inputs unchanged"""
     left, right, _ = (half_empty(state) for state in segments(6, 9, cut=4))
-    call = lab.call.merge_states(tuple(left), tuple(right))
-    expect_unchanged(lab.arguments_after(call), call, ("a", "b"))
+    for a, b in ((left, right), (right, left)):
+        call = lab.call.merge_states(tuple(a), tuple(b))
+        expect_unchanged(lab.arguments_after(call), call, ("a", "b"))
 
 
 # --- flash_fwd, order "fa1" -----------------------------------------------------------------------
