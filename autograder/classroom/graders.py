@@ -26,6 +26,7 @@ from autograder.kit.release import Release, release_of
 from autograder.kit.run import planned
 from autograder.worker import limits
 
+INTERRUPT = {signal.SIGINT}
 SECONDS = 2 * limits.SUBMISSION_SECONDS  # after which a grader that says nothing is given up
 
 
@@ -103,7 +104,9 @@ class _Hand:
         context = multiprocessing.get_context("spawn")  # nothing of this process is in it
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, *self.settings), daemon=True)
+        signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPT)  # until it can ignore it
         self.process.start()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPT)
         theirs.close()
 
     def give(self, handed: Handed) -> None:
@@ -142,6 +145,7 @@ class _Hand:
 def _serve(connection: Connection, lab: str, trust: bool, scratch: Path) -> None:
     """Grade the paths that come, one after the other; the body of a grader process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that hands out
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPT)
     threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True).start()
     tempfile.tempdir = str(scratch)
     steady = Steady(lab, trust)

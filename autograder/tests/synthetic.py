@@ -27,6 +27,7 @@ HOSTILE = {
     "flood": "\n    while True: print('x' * 1000)",
     "hang": "\n    while True: pass",
     "quit": "raise SystemExit(0)",
+    "interrupt": "import os, signal; os.kill(os.getpid(), signal.SIGINT); return 1",
 }
 STATUS = {"exit": "crashed", "crash": "crashed", "memory": "memory", "flood": "crashed",
           "hang": "timeout", "gone": "missing", "empty": "missing"}

@@ -31,7 +31,7 @@ from release.solution import ROOT, read_solution
 pytest.importorskip("yaml", reason="regrading an export needs the extra classroom")
 
 LAB = "megakernel"
-HOSTILE = ("exit", "crash", "memory", "quit", "gone", "empty")
+HOSTILE = ("exit", "crash", "memory", "quit", "interrupt", "gone", "empty")
 
 
 def command(export: Path, out: Path, *more: str) -> list[str]:
@@ -119,7 +119,7 @@ def few(tmp_path) -> tuple[Path, Path]:
 
 def test_a_result_is_byte_for_byte_the_one_of_grade(regraded, tmp_path):
     made, export, out, _ = regraded
-    for kind in ("stub", "solved", made[8].kind):
+    for kind in ("stub", "solved", "exit", "interrupt", made[8].kind):
         one = next(m for m in made if m.kind == kind)
         subprocess.run([sys.executable, "-m", "autograder", "grade", LAB,
                         str(export / f"submission_{one.id}"), "--json", str(tmp_path / "one.json")],
