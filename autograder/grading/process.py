@@ -6,6 +6,7 @@ Everything that a worker sends is bounded and checked; its death is an answer li
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -328,7 +329,7 @@ class Worker:
 
     def _watch_scratch(self) -> None:
         size = count = 0
-        with os.scandir(self.scratch) as entries:
+        with contextlib.suppress(OSError), os.scandir(self.scratch) as entries:
             for entry in entries:
                 count += 1
                 size += _size(entry)

@@ -7,6 +7,7 @@ Public checks are judged before hidden ones, and nothing that a worker says afte
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -264,7 +265,7 @@ def _submodules(text: str) -> set[str]:
 
 def _empty(folder: str) -> None:
     """Remove what a worker that ended has left there, so that it costs no other one anything."""
-    with os.scandir(folder) as entries:
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 shutil.rmtree(entry.path, ignore_errors=True)
@@ -285,10 +286,22 @@ def _raised(header: dict) -> CallFailed:
     frames = header.get("frames")
     frames = [tuple(_text(part, 200) for part in frame) for frame in frames[-FRAMES:]
               if isinstance(frame, list) and len(frame) == 4] if isinstance(frames, list) else []
-    if kind == "MemoryError":
-        limit = f"{text} (the limit is {limits.MEMORY_BYTES >> 20} MiB)"
-        return raised(kind, limit, frames, status="memory")
-    return raised(kind, text, frames)
+    limit = next((f" ({said})" for name, part, said in _limits()
+                  if kind.endswith(name) and part in text), "")
+    status = "memory" if kind.endswith("MemoryError") else "graded"
+    return raised(kind, text + limit, frames, status=status)
+
+
+def _limits() -> list[tuple[str, str, str]]:
+    """(an exception's name, what its text holds, the limit of which this is the sign)."""
+    return [
+        ("MemoryError", "", f"the limit is {limits.MEMORY_BYTES >> 20} MiB"),
+        ("RuntimeError", "can't start new thread", f"the limit is {limits.PROCESSES} threads"),
+        ("OSError", "File too large", f"the limit is {limits.FILE_BYTES >> 20} MiB for a file"),
+        ("OSError", "Too many open files", f"the limit is {limits.OPEN_FILES} open files"),
+        ("PermissionError", "", "a submission gets no processes, no network, and no files but "
+                                "plain ones in the folder it runs in"),
+    ]
 
 
 def _text(part: Any, room: int) -> str:

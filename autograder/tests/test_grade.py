@@ -138,6 +138,18 @@ WAYS = {
     "is no Python": ("+def flash_bwd(:\n", "graded", "SyntaxError"),
     "eats the memory": ("+def flash_bwd(*args, **kwargs):\n    return bytearray(1 << 40)\n",
                         "memory", "(the limit is 512 MiB)"),
+    "eats the memory with numpy": ("+def flash_bwd(*args, **kwargs):\n"
+                                   "    return np.zeros(1 << 40)\n",
+                                   "memory", "(the limit is 512 MiB)"),
+    "writes a large file": ("+def flash_bwd(*args, **kwargs):\n"
+                            "    open('x', 'wb').write(bytes(1 << 23))\n",
+                            "graded", "(the limit is 4 MiB for a file)"),
+    "opens many files": ("+def flash_bwd(*args, **kwargs):\n"
+                         "    files = [open('/dev/null') for _ in range(100)]\n",
+                         "graded", "(the limit is 64 open files)"),
+    "starts a program": ("+import os\n\n\ndef flash_bwd(*args, **kwargs):\n"
+                         "    os.posix_spawn('/bin/true', ['true'], {})\n",
+                         "graded", "a submission gets no processes, no network"),
     "dies of a fault": ("+import ctypes\n\n\ndef flash_bwd(*args, **kwargs):\n"
                         "    ctypes.string_at(0)\n", "crashed", "ended by signal SIGSEGV"),
     "floods": ("+def flash_bwd(*args, **kwargs):\n    while True:\n        print('x' * 10_000)\n",
