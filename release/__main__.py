@@ -15,11 +15,12 @@ EXAMPLES = """lines to paste:
 """
 
 
-def build(labs: list[str], term: Path | None = None, out: Path | None = None) -> int:
+def build(labs: list[str], term: Path | None = None, out: Path | None = None,
+          lang: str = "") -> int:
     """Build everything from the solutions; ends with a table of what came out."""
     from release.build import build as build_labs
 
-    return build_labs(labs, term, out)
+    return build_labs(labs, term, out, lang)
 
 
 def check() -> int:
@@ -60,6 +61,8 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("labs", metavar="LAB", nargs="*", help="all labs when none is named")
     make.add_argument("--term", metavar="FILE", type=Path, help="the newest term by default")
     make.add_argument("--out", metavar="DIR", type=Path, help="build there instead of in place")
+    make.add_argument("--lang", choices=("en", "zh"), default="",
+                      help="of the notebooks; the term's language by default")
     verb("check", check)
     return parser
 

@@ -20,8 +20,9 @@ from autograder.kit.check import checks_of
 from autograder.kit.errors import KitError
 from autograder.kit.release import Release, module_of
 from autograder.kit.run import FAILED, PASSED
-from release import package
+from release import notebook, package
 from release.freeze import Bench, freeze
+from release.nbgrader import Course
 from release.package import Files
 from release.solution import ROOT, SOLUTIONS, Solution, labs, read_solution
 from release.swap import swap_in
@@ -34,27 +35,33 @@ class Built:
 
     release: Release
     student: Files
+    notebook: bytes  # the course's, with its hidden regions
     bundle: Files
     solved: Graded
     untouched: Graded
 
 
-def build(only: list[str], term_file: Path | None, out: Path | None) -> int:
+def build(only: list[str], term_file: Path | None, out: Path | None, language: str = "") -> int:
     """Build the labs (all of them when none is named); the table at the end says what came out."""
     term = read_term(term_file)
     root = out.resolve() if out else ROOT
     dist = root / "dist" if out else ROOT / "release" / "dist"
-    with _staging(dist.parent) as staging, Bench() as bench:
-        built = [_build_lab(read_solution(lab), term, bench, staging) for lab in only or labs()]
+    language = language or term.language
+    with (_staging(dist.parent) as staging, Course(staging / "dist" / "nbgrader") as course,
+          Bench() as bench):
+        built = [_build_lab(read_solution(lab), term, language, bench, staging)
+                 for lab in only or labs()]
         for one in built:
             lab = one.release.lab
             package.write(one.student, staging / "assignments" / lab)
             for kind, data in (("student", package.zipped(one.student, lab)),
                                ("gradescope", package.zipped(one.bundle))):
                 (staging / "dist" / f"{lab}-{kind}.zip").write_bytes(data)
+            course.add(lab, one.student, one.notebook, one.bundle)
         pairs = [(staging / "assignments" / b.release.lab, root / "assignments" / b.release.lab)
                  for b in built]
-        _keep_others(dist, staging / "dist", [b.release.lab for b in built])
+        _keep_others(dist, staging / "dist", [b.release.lab for b in built], course)
+        course.finish()
         package.write({"manifest.json": _manifest(built, term, staging / "dist")},
                       staging / "dist")
         swap_in([*pairs, (staging / "dist", dist)])
@@ -62,22 +69,26 @@ def build(only: list[str], term_file: Path | None, out: Path | None) -> int:
     return 0
 
 
-def _build_lab(solution: Solution, term: Term, bench: Bench, staging: Path) -> Built:
+def _build_lab(solution: Solution, term: Term, language: str, bench: Bench, staging: Path
+               ) -> Built:
     lab = solution.lab
     values = freeze(solution, term, bench)
     about = _about(solution, term)
     stored = package.frozen_files(solution, values, about)
     figures = _figures(solution, term, about, bench)
     draft = package.student_files(solution, term, figures, stored)
-    about["version"] = _hash({**stored, **draft})[:8]
+    pages = notebook.make(solution, draft, language, _checks(lab, term))
+    extra = {f"{lab}.ipynb": pages.student}
+    about["version"] = _hash({**stored, **draft, **extra})[:8]
     stored = package.frozen_files(solution, values, about)
-    student = package.student_files(solution, term, figures, stored)
+    student = package.student_files(solution, term, figures, stored) | extra
     folder = staging / "dist" / "frozen" / lab
     package.write(stored, folder)
     release = Release(lab, folder)
     answers = {key: value for key, (value, _) in values["hidden"]["answers"].items()}
     solved, untouched = _prove(solution, release, student, answers, staging, bench)
-    return Built(release, student, package.bundle_files(lab, stored, release), solved, untouched)
+    return Built(release, student, pages.course, package.bundle_files(lab, stored, release),
+                 solved, untouched)
 
 
 def _about(solution: Solution, term: Term) -> dict[str, Any]:
@@ -163,7 +174,7 @@ def _staging(beside: Path):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _keep_others(old: Path, new: Path, built: list[str]) -> None:
+def _keep_others(old: Path, new: Path, built: list[str], course: Course) -> None:
     """Bring along what the last build made of labs that this one leaves alone."""
     for lab in set(labs()) - set(built):
         for name in (f"{lab}-student.zip", f"{lab}-gradescope.zip"):
@@ -171,6 +182,7 @@ def _keep_others(old: Path, new: Path, built: list[str]) -> None:
                 shutil.copy2(old / name, new / name)
         if (old / "frozen" / lab).exists():
             shutil.copytree(old / "frozen" / lab, new / "frozen" / lab)
+        course.keep(lab, old / "nbgrader")
 
 
 def _manifest(built: list[Built], term: Term, dist: Path) -> bytes:

@@ -17,7 +17,7 @@ import ast
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,15 +51,20 @@ class Notebook:
     student: bytes
 
 
-def make(solution: Solution, handout: str, language: str, checks: Sequence[Check]) -> Notebook:
+def make(solution: Solution, files: Mapping[str, bytes], language: str,
+         checks: Sequence[Check]) -> Notebook:
     """
     The lab's notebook.
 
     Args:
-        handout: its text, with every figure filled in
+        files: what students get, the handouts with every figure filled in among them
+        language: of the handout that it is made of
         checks: all of the lab's, of which each cell's points are the sum
     """
-    cells = list(_Pages(solution, language, checks).cells(handout))
+    pages = _Pages(solution, language, checks)
+    if LANGUAGES[language] not in files:
+        raise KitError(f"{pages.name}: there is no such file", "the notebook is made of it")
+    cells = list(pages.cells(files[LANGUAGES[language]].decode()))
     return Notebook(_file(cells), _file([_for_students(cell) for cell in cells]))
 
 

@@ -74,8 +74,6 @@ _results: dict[str, Result] = {}  # of all cells of this kernel, for checks that
 def _judge(release: Release, namespace: dict[str, Any]) -> Judge:
     elsewhere = modules_look_up(release.names)
     diagnosis = release.diagnosis if release.about["hints"] else None
-    if diagnosis:
-        diagnosis.found.clear()  # the functions may have changed since
     lab = LocalLab(lambda name: namespace[name] if name in namespace else elsewhere(name), dict)
     judge = Judge(lab, release.frozen_for, SEED, diagnosis)
     judge.results = _results
