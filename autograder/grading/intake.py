@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Submission", "Wanted", "imported_modules", "read_submission"]
 
 ANSWERS = "answers.toml"
-LARGEST_ANSWERS = 16 << 10  # bytes; reading TOML can take time that grows with their square
+LARGEST_ANSWERS = 8 << 10  # bytes; reading TOML may take time and memory that grow by their square
 MOST_SOURCES = 300  # modules of one submission
 LARGEST_SOURCES = 8 << 20  # characters of all of them
 MOST_NOTEBOOKS = 10  # that are read to find the one with the functions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 import tempfile
 import threading
@@ -59,10 +60,14 @@ def try_all(frozen: Path, only: list[str], folder: str) -> int:
     left += [f"{path} is left" for path in os.listdir(folder)]
     if len(os.listdir("/proc/self/fd")) > descriptors:
         left.append("descriptors are left open")
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    if grown > MOST_MEMORY:
+        left.append(f"the grader grew to {grown} MiB")
     show("afterwards", left)
     return 0
 
 
+MOST_MEMORY = 200  # MiB of this process, with two graders in it
 DEFAULTS = dict(vars(limits))
 
 

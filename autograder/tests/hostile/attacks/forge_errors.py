@@ -1,15 +1,15 @@
 """Answer with errors that hold anything but texts, to be shown to staff and students."""
 
-import itertools
 import json
 import os
 import struct
 import sys
+import zlib
 
 deep = []
 for _ in range(400):
     deep = [deep]
-ERRORS = itertools.cycle((
+ERRORS = (
     {"error": "NotImplementedError", "text": deep, "frames": deep},
     {"error": deep, "text": {"a": deep}, "frames": [[deep, deep, deep, deep]] * 1000},
     {"error": "AssertionError", "text": "passed\r\x1b[2J" * 1000, "frames": [["a"] * 4] * 100_000},
@@ -17,15 +17,16 @@ ERRORS = itertools.cycle((
     {"error": "MemoryError", "text": None, "frames": [None, 1, "x", [], [1, 2, 3]]},
     {"not_plain": deep}, {"not_plain": "\ud800" * 10_000}, {},
     {"error": "grader error", "text": "the grader broke: tell staff", "status": "grader error"},
-))
+)
 
 
-def split_kv_decode(*args, **kwargs):
+def split_kv_decode(q, *args, **kwargs):
     frame = sys._getframe()
     while "header" not in frame.f_locals or "id" not in frame.f_locals["header"]:
         frame = frame.f_back
-    error = {**next(ERRORS), "id": frame.f_locals["header"]["id"], "sizes": []}
-    text = json.dumps(error).encode()
+    error = ERRORS[zlib.crc32(q.tobytes()) % len(ERRORS)]
+    number = frame.f_locals["header"]["id"]
+    text = json.dumps({**error, "id": number, "sizes": []}).encode()
     data = struct.pack("<II", len(text), 0) + text
     while data:
         data = data[os.write(3, data):]

@@ -4,13 +4,13 @@ endless use of one buffer, arrays that lie about themselves.
 """
 
 import gc
-import itertools
 import json
 import os
 import struct
+import zlib
 
 MANY = {"tuple": [{"array": 0, "dtype": "|u1", "shape": [1 << 20]}] * 1000}
-TREES = itertools.cycle((
+TREES = (
     {"record": [["__array_interface__", {"dict": [
         ["data", {"tuple": [4096, False]}], ["shape", {"tuple": [1000, 1000]}],
         ["typestr", "<f8"], ["version", 3]]}]], "kind": "x"},
@@ -33,7 +33,7 @@ TREES = itertools.cycle((
     "x" * 1_000_000, MANY, None, True, 10**900, -(10**900), "\ud800", [], [[]], [None],
     [MANY, MANY, MANY], [[1, 2, 3]], [{"tuple": [None, None, None]}], [10**900, 10**900],
     [{"float": "nan"}, 1], [1, {"float": "nan"}], [1, -(1 << 61)], [1, 2, 3],
-))
+)
 
 
 def send(number, tree):
@@ -44,7 +44,7 @@ def send(number, tree):
         data = data[os.write(3, data):]
 
 
-def split_kv_decode(*args, **kwargs):
+def split_kv_decode(q, *args, **kwargs):
     headers = [x for x in gc.get_objects() if isinstance(x, dict) and x.keys() >= {"id", "request"}]
-    send(headers[-1]["id"] if headers else 1, next(TREES))
+    send(headers[-1]["id"] if headers else 1, TREES[zlib.crc32(q.tobytes()) % len(TREES)])
     os._exit(0)

@@ -1,7 +1,7 @@
 """Return objects that hang when they are looked at: one method after the other."""
 
-import itertools
 import time
+import zlib
 
 
 def hang(*args):
@@ -19,8 +19,8 @@ class Endless(list):
             yield 1
 
 
-NAMES = itertools.cycle(("__float__", "__index__", "__getattribute__", "__dir__"))
+NAMES = ("__float__", "__index__", "__getattribute__", "__dir__")
 
 
-def split_kv_decode(*args, **kwargs):
-    return [thing(next(NAMES)), Endless()]
+def split_kv_decode(q, *args, **kwargs):
+    return [thing(NAMES[zlib.crc32(q.tobytes()) % len(NAMES)]), Endless()]
