@@ -165,7 +165,8 @@ class Worker:
         self.count = 0
         self.gone = self.stopped = self.primed = False
         try:
-            reply = nursery.order({"numpy": setup["numpy"]}, (theirs.fileno(), out_w, err_w))
+            order = {"numpy": setup["numpy"], "scratch": setup["scratch"]}
+            reply = nursery.order(order, (theirs.fileno(), out_w, err_w))
             if "pid" not in reply:
                 raise RuntimeError(f"a worker did not start: {reply['error']}")
             self.pid = reply["pid"]
