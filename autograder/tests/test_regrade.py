@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder import classroom
 from autograder.classroom import graders, kept, regrade, submissions
 from autograder.classroom.grades import safe
 from autograder.classroom.submissions import Handed, Student
@@ -496,6 +497,7 @@ def test_a_result_that_is_gone_before_the_sums_is_a_tool_error(few, tmp_path):
 def test_without_dask_or_yaml_it_says_what_to_install(few, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.delitem(sys.modules, "autograder.classroom.cluster", raising=False)
+    monkeypatch.delattr(classroom, "cluster", raising=False)
     with pytest.raises(KitError, match="import of distributed halted") as dask:
         regrade.regrade(LAB, few[0], tmp_path / "out", 1, "tcp://127.0.0.1:9", False)
     monkeypatch.setitem(sys.modules, "yaml", None)
