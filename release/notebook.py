@@ -76,7 +76,7 @@ class _Pages:
         self.language = language
         self.checks = checks
         self.name = f"solutions/{solution.lab}/{LANGUAGES[language]}"
-        self.stubs = {file: _Stub(solution.stubs[file], solution.sources[file])
+        self.stubs = {file: Stub(solution.stubs[file], solution.sources[file])
                       for file in solution.students}
         self.begun: list[str] = []  # files whose given code has been shown
         self.done: list[str] = []  # functions whose stub has been shown
@@ -182,7 +182,7 @@ class _Pages:
                 "source": f"import plots\n\nplots.{name}({arguments})"}
 
 
-class _Stub:
+class Stub:
     """A file that students fill in, cut into the functions with a region and what it gives."""
 
     def __init__(self, stub: str, source: str):

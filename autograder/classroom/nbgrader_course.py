@@ -146,9 +146,10 @@ class Grades(ExportPlugin):
         self.log.info("%s: %d rows", path, len(rows))
 
     def _students(self, gradebook: Gradebook, assignment: str) -> list[str]:
-        """Those in the gradebook, and those whose submission never got there."""
+        """Everybody, once somebody has handed in: also those who never got into the gradebook."""
         folders = self._folder("submitted", "x", assignment).parents[1].glob(f"*/{assignment}")
-        found = {s.id for s in gradebook.students} | {folder.parent.name for folder in folders}
+        handed_in = {folder.parent.name for folder in folders}
+        found = handed_in | {s.id for s in gradebook.students} if handed_in else set()
         return sorted(s for s in found if not self.student or s in map(str, self.student))
 
     def _folder(self, step: str, student: str, assignment: str) -> Path:

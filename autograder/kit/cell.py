@@ -50,11 +50,16 @@ def check_cell(part: str, namespace: dict[str, Any], hidden: bool = False) -> fl
 
 
 def report(results: Sequence[Result], version: str) -> str:
-    """What a check cell prints: each check's message, the points, the release."""
-    shown = [r for r in results if r.check.visibility != "hidden"]
-    lines = [line for r in shown for line in (message.head(r), *message.body(r))]
+    """What a check cell prints: each check's message, then the points and the release."""
     if not results:
         return "hidden checks: judged when the notebook is graded"
+    lines: list[str] = []
+    for result in results:
+        if result.check.visibility != "hidden":
+            body = message.body(result)
+            if result.status == "not implemented" and body and lines[-len(body):] == body:
+                del lines[-len(body):]  # said once, below the last check that it concerns
+            lines += [message.head(result), *body]
     kind = "hidden" if results[0].check.hidden else "public"
     possible = sum(r.check.points for r in results)
     lines.append(f"{results[0].check.part}: {points(results):g} of {possible:g} {kind} points, "

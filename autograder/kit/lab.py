@@ -123,9 +123,10 @@ def raised(kind: str, text: str, frames: list[tuple[str, int, str, str]],
 
 
 def _own_frames(error: BaseException) -> list[tuple[str, int, str, str]]:
-    return [(Path(f.filename).name, f.lineno or 0, f.name, f.line or "")
+    return [("cell" if path.parent.name.startswith("ipykernel") else path.name, f.lineno or 0,
+             f.name, f.line or "")
             for f in traceback.extract_tb(error.__traceback__)
-            if Path(f.filename).parent.name != "kit"]
+            if (path := Path(f.filename)).parent.name != "kit"]
 
 
 def modules_look_up(names: dict[str, str]) -> Callable[[str], Any]:
