@@ -155,7 +155,7 @@ def wanted_by(release: Release) -> intake.Wanted:
     """What the release's lab expects of a submission."""
     about = release.about
     return intake.Wanted(students=tuple(about["students"]), given=tuple(about["given"]),
-                         functions=about["functions"], lab=release.lab)
+                         functions=about["functions"], lab=release.lab, names=release.names)
 
 
 def handed_out(release: Release, files: list[str]) -> dict[str, str]:

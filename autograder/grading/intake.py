@@ -52,6 +52,7 @@ class Wanted:
     given: tuple[str, ...]  # files that are always the kit's own
     functions: Mapping[str, str]  # student function -> its file
     lab: str
+    names: Mapping[str, str] = field(default_factory=dict)  # public name -> module that defines it
 
     def functions_of(self, file: str) -> list[str]:
         return [name for name, of in self.functions.items() if of == file]

@@ -272,7 +272,8 @@ class _Reading:
         }
         for name in sorted(defined):
             self._say_which(name, chosen)
-        texts = chosen.texts(defined)
+        known = {name for name, module in self.wanted.names.items() if module in self.stems}
+        texts = chosen.texts(defined | known & chosen.binders.keys())  # checks may ask for them
         combined = f"{self.wanted.lab}_notebook"
         head = f'"""What the functions of {self.wanted.lab} need of the notebook\'s cells."""\n'
         if self.futures:

@@ -1,5 +1,6 @@
 """A student's functions out of a notebook's cells: which, how, and what is said about it."""
 
+import dataclasses
 import importlib
 import json
 import sys
@@ -849,6 +850,15 @@ def test_notebooks_in_other_encodings_are_read(tmp_path, encoding):
     path = tmp_path / "lab.ipynb"
     path.write_text(json.dumps(code(MERGE, FORWARD)), encoding=encoding)
     assert set(read_submission(path, WANTED).problems) == {"answers.toml"}
+
+
+def test_the_lab_s_public_names_are_kept_for_checks_even_if_no_function_needs_them():
+    names = {"A100": "decode_time", "H100": "decode_time", "IO": "attention"}
+    wanted = dataclasses.replace(TWO, names=names)
+    function = "def best_splits():\n    return A100\n"
+    sources, _, _ = taken("A100, x = 1, 2", "H100 = 3", "IO = y = 4", function, wanted=wanted)
+    kept = sources["flash_decoding_notebook.py"]
+    assert "A100, x = 1, 2" in kept and "H100 = 3" in kept and "IO" not in kept
 
 
 def test_reading_a_notebook_runs_nothing(tmp_path):
