@@ -152,15 +152,17 @@ def _reason(source: Path, result: dict[str, Any]) -> str:
     from nbformat import read, v4
     from nbgrader.preprocessors import CheckCellMetadata, ClearHiddenTests
 
-    path = source / f"{source.name}.ipynb"
-    said = re.sub(r"^\w+(\.\w+)*: ", "", result["error"].strip().splitlines()[-1])
-    for cell in read(path, 4).cells:
-        try:
+    name = f"{source.name}.ipynb"
+    try:
+        cells = read(source / name, 4).cells
+        for cell in cells:
             for step in (CheckCellMetadata(), ClearHiddenTests()):
                 step.preprocess(v4.new_notebook(cells=[cell]), {})
-        except Exception:
-            return f"{source.name}.ipynb: cell {cell.id}: {said}"
-    return f"{source.name}.ipynb: {said}"
+    except Exception as error:
+        where = f"cell {cell.id}: " if "cell" in locals() else ""
+        return f"{name}: {where}{str(error).splitlines()[0]}"
+    raised = re.findall(r"^\w[\w.]*(?:Error|Exception): (.+)$", result.get("log", ""), re.MULTILINE)
+    return f"{name}: {raised[0] if raised else 'nbgrader gave no reason'}"
 
 
 def _settle(database: Path) -> None:

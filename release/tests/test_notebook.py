@@ -211,7 +211,7 @@ for cell in json.load(open(sys.argv[1], encoding="utf-8"))["cells"]:
 
 
 def run(tmp_path: Path, lab: str, content: dict) -> tuple[dict[str, str], str, str]:
-    """Run a notebook as Jupyter would: cell id -> its value, what was printed, what was on stderr."""
+    """Run a notebook as Jupyter would: cell id -> its value; what it printed; its stderr."""
     folder = tmp_path / lab
     if not folder.exists():
         shutil.copytree(ROOT / "assignments" / lab, folder)
