@@ -73,6 +73,10 @@ class Course:
         for part in (f"source/{lab}", f"release/{lab}", f"grader/autograder/checks/{lab}",
                      f"grader/autograder/frozen/{lab}"):
             shutil.copytree(old / part, self.folder / part)
+        checks = self.folder / "grader" / "autograder" / "checks"
+        for shared in (old / "grader" / "autograder" / "checks").glob("*.py"):
+            if not (checks / shared.name).exists():
+                shutil.copy(shared, checks)
         self.released[lab] = _read(self.folder / "release" / lab)
 
     def finish(self) -> None:

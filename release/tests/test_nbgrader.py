@@ -15,6 +15,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -353,7 +354,7 @@ def test_the_course_holds_no_solution():
         hidden, source = Hidden(read_solution(lab)), COURSE / "source" / lab
         name = f"{lab}.ipynb"
         others = {n: d for n, d in read(source).items() if n != name}
-        assert others.items() <= read(ROOT / "assignments" / lab).items()
+        assert others.items() <= assignment(lab).items()
         assert scan({name: (source / name).read_bytes()}, hidden) == []
         assert scan_solution_lines(code, hidden) == []
 
@@ -382,6 +383,23 @@ def test_a_notebook_that_can_t_be_read_stops_nobody_and_is_not_graded(classes):
 
 
 @needs_nbgrader
+def test_where_cells_are_not_run_the_points_are_the_same_and_nothing_is_killed(tmp_path):
+    course = tmp_path / "course"
+    shutil.copytree(COURSE, course)
+    config = course / "nbgrader_config.py"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace("RUN_CELLS = True", "RUN_CELLS = False"), encoding="utf-8")
+    solution = read_solution(ODD)
+    answers = (SOLUTIONS / ODD / "answers.toml").read_text(encoding="utf-8")
+    notebook = with_cell(filled_in(solution, solution.sources), KILL)
+    hand_in(course / "submitted" / "ann" / ODD, ODD, notebook, answers)
+    codes = run_nbgrader(course, ["AutogradeApp", ODD], ["ExportApp"])
+    assert codes == {"AutogradeApp": 0, "ExportApp": 0}
+    row = Class(ODD, course, {}, codes).rows["ann"]
+    assert (row["status"], float(row["score"])) == ("graded", release_of(ODD).about["points"])
+
+
+@needs_nbgrader
 def test_validate_tells_a_stub_from_a_solution_and_exits_0_either_way(tmp_path):
     course = tmp_path / "course"
     shutil.copytree(COURSE, course)
@@ -398,13 +416,24 @@ def test_validate_tells_a_stub_from_a_solution_and_exits_0_either_way(tmp_path):
 
 
 @needs_nbgrader
-def test_generating_again_gives_the_same_gradebook_and_release(tmp_path):
-    course = tmp_path / "course"
-    shutil.copytree(COURSE, course, ignore=shutil.ignore_patterns("release", "gradebook.db"))
-    assert generate(course).returncode == 0
-    assert read(course) == read(COURSE)
+def test_a_course_of_one_new_lab_and_others_kept_is_the_same_to_the_last_byte(tmp_path):
+    with zipfile.ZipFile(DIST / f"{ODD}-gradescope.zip") as archive:
+        bundle = {name: archive.read(name) for name in archive.namelist()}
+    notebook = (COURSE / "source" / ODD / f"{ODD}.ipynb").read_bytes()
+    with nbgrader.Course(tmp_path) as course:
+        course.add(ODD, assignment(ODD), notebook, bundle)
+        for lab in LABS:
+            if lab != ODD:
+                course.keep(lab, COURSE)
+        course.keep("no such lab", COURSE)
+        course.finish()
+    assert read(tmp_path) == read(COURSE)
+
+
+@needs_nbgrader
+def test_students_get_the_same_folder_with_and_without_nbgrader():
     for lab in LABS:
-        assert read(course / "release" / lab) == read(ROOT / "assignments" / lab)
+        assert read(COURSE / "release" / lab) == assignment(lab)
 
 
 def generate(course: Path) -> subprocess.CompletedProcess:
@@ -429,6 +458,11 @@ def test_what_nbgrader_refuses_is_told_with_file_and_cell(tmp_path, find, instea
     assert done.returncode == 2
     assert re.match(rf"{ODD}\.ipynb: cell (hidden|text|given|stub|check)-[\w-]+: ", what)
     assert said in what and "nothing was written" in todo
+
+
+def assignment(lab: str) -> dict[str, bytes]:
+    """The files of assignments/<lab>, without what running them leaves behind."""
+    return {n: d for n, d in read(ROOT / "assignments" / lab).items() if "__pycache__" not in n}
 
 
 def small(course: nbgrader.Course) -> None:
