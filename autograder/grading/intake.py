@@ -13,6 +13,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -168,6 +169,7 @@ class _Intake:
         self._say_where(used, root)
         self._add_companions(sources, used, root)
         answers = self._answers(root)
+        self._say_changed_tools(root)
         notes = list(dict.fromkeys(self.notes))
         if len(notes) > MOST_NOTES:
             notes[MOST_NOTES - 1 :] = [f"and {len(notes) - MOST_NOTES + 1} more remarks"]
@@ -479,6 +481,20 @@ class _Intake:
                     sources[key] = text
                     room -= len(text)
 
+    def _say_changed_tools(self, root: str):
+        """Which of the kit's own files were handed in changed; the grader has its own."""
+        there = f"{root}autograder/"
+        tools = {path[len(there) :]: path for path in self.python if path.startswith(there)}
+        changed = [
+            f"autograder/{name}"
+            for name, own in sorted(_own_tools().items())
+            if name in tools and self._try_text(tools[name]) != own
+        ]
+        if changed:
+            self.notes.append(
+                f"not as in this release, so the grader used its own: {listed(changed, 3)}"
+            )
+
     def _answers(self, root: str) -> str | None:
         """The text of answers.toml, from the files' own folder if it is there."""
         ranked = []
@@ -514,6 +530,14 @@ class _Intake:
         elif elsewhere:
             self.notes.append(f"{ANSWERS} was found in {shown(_folder(path)) or 'the top folder'}")
         return text
+
+
+@cache
+def _own_tools() -> dict[str, str]:
+    """The files of autograder/ that students are given too, as they are here."""
+    package = Path(__file__).parents[1]
+    paths = [*package.glob("kit/*.py"), *package.glob("checks/*/public.py")]
+    return {p.relative_to(package).as_posix(): p.read_text(encoding="utf-8") for p in paths}
 
 
 def _importable(key: str) -> bool:

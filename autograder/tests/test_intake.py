@@ -16,6 +16,7 @@ import pytest
 
 from autograder.grading import archive, intake, source
 from autograder.grading.intake import Wanted, imported_modules, read_submission
+from autograder.kit import run as run_checks
 from autograder.kit.errors import KitError
 
 WANTED = Wanted(
@@ -157,10 +158,23 @@ def test_given_files_and_numpy_are_never_taken_from_a_submission(at):
 
 
 def test_the_tools_that_were_handed_out_make_no_difference(tmp_path):
-    tools = {"autograder/__init__.py": "", "autograder/kit/run.py": "x = 1\n", "conftest.py": ""}
+    run = Path(run_checks.__file__).read_text(encoding="utf-8")
+    tools = {"autograder/__init__.py": "", "autograder/kit/run.py": run, "conftest.py": ""}
     submission = read(folder(tmp_path / "a", {**WORK, **tools}))
     is_whole(submission)
     assert submission.notes == ()
+    assert submission.digest == read(folder(tmp_path / "b", WORK)).digest
+
+
+def test_tools_that_were_changed_are_named_and_make_no_difference_either(tmp_path):
+    tools = {"lab/autograder/kit/run.py": "PASSED = True\n", "lab/autograder/kit/cell.py": b"\0"}
+    work = {f"lab/{name}": text for name, text in WORK.items()}
+    submission = read(folder(tmp_path / "a", {**work, **tools}))
+    is_whole(submission)
+    assert submission.notes[-1] == (
+        "not as in this release, so the grader used its own: autograder/kit/cell.py, "
+        "autograder/kit/run.py"
+    )
     assert submission.digest == read(folder(tmp_path / "b", WORK)).digest
 
 
