@@ -157,14 +157,14 @@ def _reason(source: Path, result: dict[str, Any]) -> str:
     from nbgrader.preprocessors import CheckCellMetadata, ClearHiddenTests
 
     name = f"{source.name}.ipynb"
+    where = name
     try:
-        cells = read(source / name, 4).cells
-        for cell in cells:
+        for cell in read(source / name, 4).cells:
+            where = f"{name}: cell {cell.id}"
             for step in (CheckCellMetadata(), ClearHiddenTests()):
                 step.preprocess(v4.new_notebook(cells=[cell]), {})
     except Exception as error:
-        where = f"cell {cell.id}: " if "cell" in locals() else ""
-        return f"{name}: {where}{str(error).splitlines()[0]}"
+        return f"{where}: {str(error).splitlines()[0]}"
     raised = re.findall(r"^\w[\w.]*(?:Error|Exception): (.+)$", result.get("log", ""), re.MULTILINE)
     return f"{name}: {raised[0] if raised else 'nbgrader gave no reason'}"
 
