@@ -89,7 +89,8 @@ def _unfinished(source: str) -> list[str]:
     """Public functions that hold a region, or use a private function that does."""
     lines = source.splitlines()
     functions = [n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef)]
-    marked = {f.name for f in functions if regions("\n".join(lines[f.lineno - 1 : f.end_lineno + 1]))}
+    marked = {f.name for f in functions
+              if regions("\n".join(lines[f.lineno - 1 : f.end_lineno + 1]))}
     return [f.name for f in functions if not f.name.startswith("_") and (
         f.name in marked or any(isinstance(n, ast.Name) and n.id in marked
                                 for n in ast.walk(f)))]

@@ -1,0 +1,108 @@
+"""
+The release that a grader or a student's kit belongs to: its frozen files and its checks.
+
+`frozen/<lab>/` holds lab.json (names, files, term, version), public.json, hidden.json,
+diagnosis.json and handed_out/ (the modules as students get them). A student's kit has no hidden
+part.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from autograder.kit import frozen
+from autograder.kit.check import Check, checks_of
+from autograder.kit.diagnosis import Diagnosis
+from autograder.kit.errors import KitError
+
+PACKAGE = Path(__file__).parent.parent
+
+
+class Release:
+    """One lab of a release, read from `folder`."""
+
+    def __init__(self, lab: str, folder: Path):
+        self.lab = lab
+        self.folder = folder
+        try:
+            self.about: dict[str, Any] = json.loads(
+                (folder / "lab.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise KitError(f"{lab}: there is no release of it in {folder.parent}",
+                           "build it with: python -m release build") from None
+
+    @property
+    def version(self) -> str:
+        """The release's short hash."""
+        return self.about["version"]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Public name -> the lab's module that defines it."""
+        return self.about["names"]
+
+    @cached_property
+    def public(self) -> list[Check]:
+        """The public checks."""
+        return checks_of(module_of(self.lab, "public"))
+
+    @cached_property
+    def hidden(self) -> list[Check]:
+        """The hidden checks; none in a student's kit."""
+        if not (PACKAGE / "checks" / self.lab / "hidden.py").exists():
+            return []
+        return checks_of(module_of(self.lab, "hidden"), self.about["hidden_visibility"],
+                         start=len(self.public) + 1)
+
+    @property
+    def checks(self) -> list[Check]:
+        """All checks, public ones first."""
+        return self.public + self.hidden
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """The known mistakes' answers."""
+        return Diagnosis(frozen.load(self.folder / "diagnosis.json"))
+
+    def frozen_for(self, check: Check) -> frozen.Frozen:
+        """The frozen cases that the check may see."""
+        return self._hidden_cases if check.hidden else self._public_cases
+
+    @cached_property
+    def _public_cases(self) -> frozen.Frozen:
+        return frozen.Frozen(frozen.load(self.folder / "public.json"))
+
+    @cached_property
+    def _hidden_cases(self) -> frozen.Frozen:
+        return frozen.Frozen(frozen.load(self.folder / "hidden.json"))
+
+
+def module_of(lab: str, audience: str) -> ModuleType:
+    """A module of autograder/checks/<lab>, such as public, hidden or reference."""
+    name = f"autograder.checks.{lab}.{audience}"
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not name.startswith(error.name):
+            raise
+        raise KitError(f"{name.replace('.', '/')}.py: there is no such file",
+                       f"a lab has public.py, hidden.py and reference.py in checks/{lab}") from None
+
+
+def labs() -> list[str]:
+    """The labs that have checks here, in alphabetical order."""
+    return sorted(p.parent.name for p in (PACKAGE / "checks").glob("*/public.py"))
+
+
+def release_of(lab: str) -> Release:
+    """The release beside this package: a bundle's own, else the project's last build."""
+    if lab not in labs():
+        raise KitError(f"{lab}: no such lab", f"labs here: {', '.join(labs())}")
+    bundled = PACKAGE / "frozen" / lab
+    return Release(lab, bundled if bundled.exists() else
+                   PACKAGE.parent / "release" / "dist" / "frozen" / lab)

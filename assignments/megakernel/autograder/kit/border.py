@@ -1,0 +1,326 @@
+"""
+The border between a submission and whoever judges it: plain data and nothing else.
+
+A value becomes a tree that JSON can hold and a list of raw array buffers. `take_apart` runs beside
+the submission and refuses what is not plain; `put_together` runs in the grader, trusts no size, no
+dtype and no depth, and gives ndarray, int, float, str, bool, None, list, dict and Record back.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import sys
+from itertools import islice
+from typing import Any
+
+from autograder.kit.calls import ArgumentsAfter, Call, Name, PeakMemory, Run
+
+DEPTH = 32  # levels of lists and dicts
+ITEMS = 100_000  # entries of all lists and dicts together
+TEXT = 10_000  # characters of one string
+CHARACTERS = 500_000  # of all strings and integers together
+DIGITS = 1_000  # of one integer
+BITS = (10**DIGITS).bit_length()
+BYTES = 16 << 20  # of all arrays together
+HEADER = 8 << 20  # bytes of one frame's JSON
+MARKS = 5 * ITEMS  # brackets and commas in it, which is what it costs to read
+REQUESTS = (Run, ArgumentsAfter, PeakMemory)
+ATTRIBUTES = 64  # names of one object looked at
+DTYPES = {"<f2", "<f4", "<f8", "<f16", "|i1", "<i2", "<i4", "<i8",
+          "|u1", "<u2", "<u4", "<u8", "|b1"}
+
+
+class NotPlain(Exception):
+    """A value that can't cross the border; the text says what it is, for the student."""
+
+
+class Record(tuple):
+    """An object that came across: its public numbers; a namedtuple's entries too, in order."""
+
+    def __new__(cls, kind: str, attributes: dict[str, Any], entries: tuple = ()):
+        record = super().__new__(cls, entries)
+        record.__dict__.update(attributes)
+        record._kind = kind
+        return record
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{k}={v!r}" for k, v in vars(self).items() if k != "_kind")
+        return f"{self._kind}({inner})"
+
+
+# --- beside the submission -----------------------------------------------------------------------
+
+
+def take_apart(value: Any) -> tuple[Any, list[bytes]]:
+    """(tree, buffers) of a value; NotPlain for what is no plain data or too much of it."""
+    taker = _Taker()
+    return taker.tree(value, 0), taker.buffers
+
+
+class _Taker:
+    def __init__(self):
+        self.buffers: list[bytes] = []
+        self.items = 0
+        self.bytes = 0
+        self.characters = 0
+
+    def tree(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        if kind is float or kind is bool or value is None:  # most values, so first
+            return value if kind is not float or math.isfinite(value) else {"float": repr(value)}
+        if depth > DEPTH:
+            raise NotPlain(f"lists nested more than {DEPTH} deep")
+        if kind is int:
+            return self.whole(value)
+        if isinstance(value, str):
+            return self.text(value)
+        np = sys.modules.get("numpy")  # an array can only be there if numpy is
+        if np is not None and isinstance(value, np.ndarray):
+            return self.array(np, np.asarray(value))
+        if np is not None and isinstance(value, np.bool_):
+            return bool(value)
+        if isinstance(value, Record):
+            numbers = {k: v for k, v in vars(value).items() if k != "_kind"}
+            return {"record": self.pairs(numbers, depth), "kind": value._kind,
+                    "entries": self.entries(value, depth)}
+        if isinstance(value, (list, tuple)):
+            return self.sequence(value, depth)
+        if isinstance(value, dict):
+            return {"dict": self.pairs(value, depth)}
+        if isinstance(value, Call):
+            return {"call": value.name, "args": self.sequence(list(value.args), depth + 1),
+                    "kwargs": self.tree(value.kwargs, depth + 1)}
+        if isinstance(value, Name):
+            return {"name": value.name}
+        if isinstance(value, REQUESTS):
+            parts = [getattr(value, name) for name in value.__dataclass_fields__]
+            return {"request": type(value).__name__, "parts": self.sequence(parts, depth + 1)}
+        return self.number_or_record(value, depth)
+
+    def text(self, value: str) -> str:
+        value = str.__str__(value)
+        if len(value) > TEXT:
+            raise NotPlain(f"a text of {len(value)} characters")
+        self.spend(len(value))
+        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+
+    def spend(self, characters: int) -> None:
+        self.characters += characters
+        if self.characters > CHARACTERS:
+            raise NotPlain(f"more than {CHARACTERS} characters of texts and integers")
+
+    def bounded(self, entries) -> list:
+        kept = list(islice(entries, ITEMS - self.items + 1))
+        self.items += len(kept)
+        if self.items > ITEMS:
+            raise NotPlain(f"lists with more than {ITEMS} entries")
+        return kept
+
+    def entries(self, value: list | tuple, depth: int) -> list:
+        return [self.tree(entry, depth + 1) for entry in self.bounded(iter(value))]
+
+    def pairs(self, value: dict, depth: int) -> list:
+        return [[self.tree(k, depth + 1), self.tree(v, depth + 1)]
+                for k, v in self.bounded(value.items())]
+
+    def sequence(self, value: list | tuple, depth: int) -> Any:
+        entries = self.entries(value, depth)
+        names = getattr(value, "_fields", None)
+        if isinstance(value, tuple) and isinstance(names, tuple) and len(names) == len(entries):
+            return {"record": [[str(name), e] for name, e in zip(names, entries, strict=True)
+                               if not str(name).startswith("_")],
+                    "kind": type(value).__name__[:80], "entries": entries}
+        return {"tuple": entries} if isinstance(value, tuple) else entries
+
+    def whole(self, value: int) -> int:
+        if value.bit_length() > BITS:
+            raise NotPlain(f"an integer of more than {DIGITS} digits")
+        self.spend(value.bit_length() // 3)
+        return value
+
+    def number_or_record(self, value: Any, depth: int) -> Any:
+        if hasattr(type(value), "__index__"):
+            return self.whole(int(value))
+        if hasattr(type(value), "__float__"):
+            return _float_tree(float(value))
+        numbers = {}
+        for name in islice(dir(value), 1024):
+            if not isinstance(name, str) or name.startswith("_") or len(numbers) == ATTRIBUTES:
+                continue
+            part = getattr(value, name, None)
+            kind = type(part)
+            if isinstance(part, bool) or not (
+                hasattr(kind, "__index__") or hasattr(kind, "__float__")
+            ):
+                continue
+            numbers[name] = self.tree(part, depth + 1)
+        if not numbers or callable(value):
+            raise NotPlain(f"a {type(value).__name__}, which is no plain value")
+        return {"record": [[k, v] for k, v in numbers.items()], "kind": type(value).__name__[:80]}
+
+    def array(self, np, value) -> Any:
+        if value.dtype.newbyteorder("<").str not in DTYPES:
+            raise NotPlain(f"an array of dtype {value.dtype}")
+        self.bytes += value.size * value.dtype.itemsize  # what a broadcast view claims counts too
+        if self.bytes > BYTES:
+            raise NotPlain(f"arrays of {self.bytes} bytes in all")
+        little = value.astype(value.dtype.newbyteorder("<"), copy=False)
+        self.buffers.append(np.ascontiguousarray(little).tobytes())
+        tree = {"array": len(self.buffers) - 1, "dtype": little.dtype.str,
+                "shape": list(value.shape)}
+        if not value.flags.writeable:
+            tree["readonly"] = True
+        if not value.flags.c_contiguous and all(value.strides):
+            tree["steps"] = [stride // value.itemsize for stride in value.strides]
+        return tree
+
+
+def _float_tree(value: float) -> Any:
+    return value if math.isfinite(value) else {"float": repr(value)}
+
+
+# --- in the grader -------------------------------------------------------------------------------
+
+
+def put_together(tree: Any, buffers: list[bytes]) -> Any:
+    """The value of a (tree, buffers) from an untrusted side; NotPlain when anything is off."""
+    try:
+        return _Builder(buffers).build(tree, 0)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError,
+            StopIteration):
+        raise NotPlain("an answer that is no plain data") from None
+
+
+class _Builder:
+    def __init__(self, buffers: list[bytes]):
+        self.buffers = buffers
+        self.bytes = 0  # of all arrays; several may stand on one buffer
+
+    def build(self, tree: Any, depth: int) -> Any:
+        if not isinstance(tree, (list, dict)):
+            if isinstance(tree, str) and len(tree) > TEXT:
+                raise NotPlain(f"a text of {len(tree)} characters")
+            return tree
+        if depth > 3 * DEPTH:
+            raise NotPlain(f"lists nested more than {DEPTH} deep")
+        if isinstance(tree, list):
+            return [self.build(entry, depth + 1) for entry in tree]
+        if "array" in tree:
+            return self.array(tree)
+        if "float" in tree:
+            return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[tree["float"]]
+        if "dict" in tree:
+            return {_hashable(self.build(k, depth + 1)): self.build(v, depth + 1)
+                    for k, v in tree["dict"]}
+        if "record" in tree:
+            attributes = {_public(k): self.build(v, depth + 1) for k, v in tree["record"]}
+            entries = tuple(self.build(e, depth + 1) for e in tree.get("entries", []))
+            return Record(_short(tree["kind"]), attributes, entries)
+        if "tuple" in tree:
+            return tuple(self.build(entry, depth + 1) for entry in tree["tuple"])
+        if "call" in tree:
+            return Call(_short(tree["call"]), tuple(self.build(tree["args"], depth + 1)),
+                        dict(self.build(tree["kwargs"], depth + 1)))
+        if "request" in tree:
+            kind = next(r for r in REQUESTS if r.__name__ == tree["request"])
+            return kind(*self.build(tree["parts"], depth + 1))
+        return Name(_short(tree["name"]))
+
+    def array(self, tree: dict) -> Any:
+        import numpy as np
+
+        shape, data = tree["shape"], self.buffers[tree["array"]]
+        if tree["dtype"] not in DTYPES or len(shape) > 8 or not all(
+            type(n) is int and n >= 0 for n in shape
+        ):
+            raise NotPlain("an array of an odd dtype or shape")
+        dtype = np.dtype(tree["dtype"])
+        if math.prod(shape) * dtype.itemsize != len(data):
+            raise NotPlain("an array whose size is not that of its shape")
+        self.bytes += len(data)
+        if self.bytes > BYTES:
+            raise NotPlain(f"arrays of more than {BYTES} bytes in all")
+        values = np.frombuffer(data, dtype).reshape(shape)
+        array = self.laid_out(np, values, tree["steps"]) if "steps" in tree else values.copy()
+        if tree.get("readonly"):
+            array.flags.writeable = False
+        return array
+
+    def laid_out(self, np, values, steps: list[int]) -> Any:
+        """A copy of `values` whose neighbours along each axis lie `steps` entries apart."""
+        reach = [(n - 1) * step for n, step in zip(values.shape, steps, strict=True)]
+        start = -sum(r for r in reach if r < 0)
+        extent = start + sum(r for r in reach if r > 0) + 1
+        self.bytes += extent * values.itemsize
+        if values.size == 0 or self.bytes > BYTES:
+            return values.copy()
+        memory = np.zeros(extent, values.dtype)
+        strides = [step * values.itemsize for step in steps]
+        view = np.lib.stride_tricks.as_strided(memory[start:], values.shape, strides)
+        view[...] = values
+        return view
+
+
+def _short(name: Any) -> str:
+    if not isinstance(name, str):
+        raise NotPlain("a name that is no text")
+    return name[:80]
+
+
+def _public(name: Any) -> str:
+    """An attribute that a record may have; numpy and Python ask objects for others, and obey."""
+    if not isinstance(name, str) or name.startswith("_"):
+        raise NotPlain("an object whose attributes have odd names")
+    return name[:80]
+
+
+def _hashable(key: Any) -> Any:
+    if not isinstance(key, (str, int, float, bool, type(None))):
+        raise NotPlain("a dict whose keys are no plain texts or numbers")
+    return key
+
+
+# --- frames ---------------------------------------------------------------------------------------
+
+
+def frame(header: dict, buffers: list[bytes]) -> bytes:
+    """A message for the socket: lengths, a JSON header, the raw buffers."""
+    text = json.dumps({**header, "sizes": [len(b) for b in buffers]}, allow_nan=False).encode()
+    return b"".join([struct.pack("<II", len(text), sum(map(len, buffers))), text, *buffers])
+
+
+LENGTHS = struct.calcsize("<II")
+
+
+def frame_lengths(start: bytes, trusted: bool = False) -> tuple[int, int]:
+    """(bytes of the header, bytes of the buffers) that a frame announces; NotPlain if too many."""
+    header, payload = struct.unpack("<II", start)
+    if not trusted and (header > HEADER or payload > BYTES):
+        raise NotPlain(f"an answer of {header + payload} bytes")
+    return header, payload
+
+
+def open_frame(header: bytes, payload: bytes) -> tuple[dict, list[bytes]]:
+    """(header, buffers) of a received frame; NotPlain when it is malformed."""
+    if header.count(b",") + header.count(b"[") + header.count(b"{") > MARKS:
+        raise NotPlain(f"an answer of more than {ITEMS} entries")
+    try:
+        tree = json.loads(header, parse_int=_whole)
+        sizes = tree.pop("sizes")
+        if any(type(n) is not int or n < 0 for n in sizes) or sum(sizes) != len(payload):
+            raise NotPlain("an answer whose sizes do not fit")
+    except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
+        raise NotPlain("an answer that is no plain data") from None
+    buffers, start = [], 0
+    for size in sizes:
+        buffers.append(payload[start : start + size])
+        start += size
+    return tree, buffers
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > DIGITS + 1:
+        raise ValueError("too many digits")
+    return int(digits)

@@ -1,0 +1,10 @@
+"""The one error that the kit's commands show: what is wrong, and what to do."""
+
+
+class KitError(Exception):
+    """A tool error: one line that says what is wrong, one that says what to do; exit code 2."""
+
+    def __init__(self, what: str, todo: str):
+        super().__init__(f"{what}\n{todo}")
+        self.what = what
+        self.todo = todo
