@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from autograder.kit.errors import KitError
 from autograder.kit.release import Release, module_of
 from autograder.kit.run import FAILED, PASSED
 from release import notebook, package
+from release.figures import draw
 from release.freeze import Bench, freeze
 from release.nbgrader import Course
 from release.package import Files
@@ -47,10 +49,12 @@ def build(only: list[str], term_file: Path | None, out: Path | None, language: s
     root = out.resolve() if out else ROOT
     dist = root / "dist" if out else ROOT / "release" / "dist"
     language = language or term.language
+    solutions = [read_solution(lab) for lab in only or labs()]
     with (_staging(dist.parent) as staging, Course(staging / "dist" / "nbgrader") as course,
-          Bench() as bench):
-        built = [_build_lab(read_solution(lab), term, language, bench, staging)
-                 for lab in only or labs()]
+          Bench() as bench, ThreadPoolExecutor(1) as beside):
+        pictures = [beside.submit(draw, solution.sources, solution.lab) for solution in solutions]
+        built = [_build_lab(solution, drawn, term, language, bench, staging)
+                 for solution, drawn in zip(solutions, pictures, strict=True)]
         for one in built:
             lab = one.release.lab
             package.write(one.student, staging / "assignments" / lab)
@@ -69,8 +73,8 @@ def build(only: list[str], term_file: Path | None, out: Path | None, language: s
     return 0
 
 
-def _build_lab(solution: Solution, term: Term, language: str, bench: Bench, staging: Path
-               ) -> Built:
+def _build_lab(solution: Solution, pictures: Future[Files], term: Term, language: str,
+               bench: Bench, staging: Path) -> Built:
     lab = solution.lab
     values = freeze(solution, term, bench)
     about = _about(solution, term)
@@ -78,7 +82,8 @@ def _build_lab(solution: Solution, term: Term, language: str, bench: Bench, stag
     figures = _figures(solution, term, about, bench)
     draft = package.student_files(solution, term, figures, stored)
     pages = notebook.make(solution, draft, language, _checks(lab, term))
-    extra = {f"{lab}.ipynb": pages.student}
+    extra = {f"{lab}.ipynb": pages.student} | {
+        f"figures/{name}": data for name, data in pictures.result().items()}
     about["version"] = _hash({**stored, **draft, **extra})[:8]
     stored = package.frozen_files(solution, values, about)
     student = package.student_files(solution, term, figures, stored) | extra

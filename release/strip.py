@@ -19,6 +19,7 @@ from autograder.kit.errors import KitError
 BEGIN = re.compile(r"( +)# BEGIN SOLUTION: (\S.*)")
 END = re.compile(r"( +)# END SOLUTION")
 EDGES = ("begin", "end")
+WIDTH = 100  # characters of a line
 
 
 def strip(source: str, name: str) -> str:
@@ -33,8 +34,7 @@ def strip(source: str, name: str) -> str:
             raise _error(name, number, f"BEGIN SOLUTION inside the region of line {open_at}")
         if begin:
             open_at, indent = number, begin[1]
-            stub += [f"{indent}# TODO: {begin[2]}",
-                     f'{indent}raise NotImplementedError("TODO: {_quoted(begin[2])}")']
+            stub += [f"{indent}# TODO: {begin[2]}", *_raise(indent, begin[2])]
         elif end and not open_at:
             raise _error(name, number, "END SOLUTION without a BEGIN SOLUTION")
         elif end and end[1] != indent:
@@ -80,6 +80,14 @@ def looks_like_a_marker(line: str) -> bool:
 
 def _alike(word: str, other: str) -> bool:
     return difflib.SequenceMatcher(None, word, other).ratio() > 0.75
+
+
+def _raise(indent: str, goal: str) -> list[str]:
+    text = f'"TODO: {_quoted(goal)}"'
+    line = f"{indent}raise NotImplementedError({text})"
+    if len(line) <= WIDTH:
+        return [line]
+    return [f"{indent}raise NotImplementedError(", f"{indent}    {text}", f"{indent})"]
 
 
 def _quoted(goal: str) -> str:

@@ -115,7 +115,9 @@ def merge_states(a, b) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """
     (ma, la, oa), (mb, lb, ob) = _two_states(a, b)
     # TODO: return the state (m, l, o) of both segments, empty ones included
-    raise NotImplementedError("TODO: return the state (m, l, o) of both segments, empty ones included")
+    raise NotImplementedError(
+        "TODO: return the state (m, l, o) of both segments, empty ones included"
+    )
 
 
 def _scores(x):

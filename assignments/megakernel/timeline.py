@@ -87,4 +87,6 @@ def _megakernel(ops: list[Op], p: TimelineParams) -> dict:
     synchronization; the model is this course's.
     """
     # TODO: return the seconds of each part when every op is an instruction
-    raise NotImplementedError("TODO: return the seconds of each part when every op is an instruction")
+    raise NotImplementedError(
+        "TODO: return the seconds of each part when every op is an instruction"
+    )

@@ -615,7 +615,7 @@ def test_answers_beside_the_files_go_before_others(at):
 
 @pytest.mark.parametrize(
     "content, reason",
-    [(b"#" * 70_000, "is larger than 64 KiB"), (b"a\0b", "holds NUL bytes")],
+    [(b"#" * 70_000, "is larger than 8 KiB"), (b"a\0b", "holds NUL bytes")],
 )
 def test_answers_that_are_no_text_are_a_problem(at, content, reason):
     submission = read(folder(at, {**MODULES, "answers.toml": content}))

@@ -136,7 +136,8 @@ def test_two_mistakes_that_answer_alike_are_named_only_when_they_share_a_hint():
             "mistakes": [{"id": h, "hint": h, "answers": [["value", [5]]]} for h in hints]}})
 
     def mistake(*hints):
-        return judged(lambda x: x + 3, make(doubles_negative), diagnosis=diagnosis(*hints))[0].mistake
+        (result,) = judged(lambda x: x + 3, make(doubles_negative), diagnosis=diagnosis(*hints))
+        return result.mistake
 
     assert (mistake("a", "b"), mistake("a", "a")) == ("", "a")
 
