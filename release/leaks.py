@@ -27,6 +27,7 @@ from release.solution import Solution
 from release.strip import regions, strip
 
 SHORT = 16  # characters without spaces: a shorter line says nothing
+LONG = 300  # characters: a longer line is data
 FEW = 11  # tokens: a shorter line's shape is everybody's
 BASE64 = re.compile(r"[A-Za-z0-9+/\s]{24,}={0,2}")
 HEADS = (b"PK\x03\x04",)  # a zip, whatever it is called
@@ -138,11 +139,12 @@ def _unwrapped(where: str, text: str) -> Iterator[tuple[str, str]]:
     for match in BASE64.finditer(text):
         try:
             data = base64.b64decode("".join(match[0].split()), validate=True)
-            inner = data.decode("utf-8")
+            if data.startswith(HEADS):
+                yield from texts(f"{where} (base64)", data)
+            else:
+                yield f"{where} (base64)", data.decode("utf-8")
         except (binascii.Error, ValueError):
             continue
-        if inner.isprintable() or "\n" in inner:
-            yield f"{where} (base64)", inner
 
 
 def _findings(text: str, hidden: Hidden, secrets: tuple[str, ...]) -> Iterator[str]:
@@ -150,6 +152,8 @@ def _findings(text: str, hidden: Hidden, secrets: tuple[str, ...]) -> Iterator[s
         yield "bytecode is no source to hand out"
         return
     for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > LONG:
+            continue
         dense = _dense(line)
         if dense in hidden.lines:
             yield f"line {number} is a line of the solution: {line.strip()[:60]}"

@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 from filecmp import dircmp
 from pathlib import Path
 
+from autograder.tests import hostile
+from release import leaks
 from release.build import build
 from release.edits import edits
 from release.freeze import MISTAKES, Mistake, mistaken, read_mistakes
 from release.solution import ROOT, Solution, labs, read_solution
-from release.term import tomllib
+from release.term import read_term, tomllib
 from release.trial import Trial, Tries, Verdict
 
 HONEST = ROOT / "autograder" / "tests" / "honest"
@@ -46,6 +48,9 @@ def check() -> int:
         frozen = Path(folder) / "dist" / "frozen"
         _up_to_date(Path(folder) / "assignments", report)
         solutions = [read_solution(lab) for lab in labs()]
+        for solution in solutions:
+            _leaks(solution, Path(folder), report)
+        _hostile(frozen, report)
         tries = Tries(frozen, {s.lab: s.sources for s in solutions})
         for solution in solutions:
             _mistakes(solution, tries, report)
@@ -71,6 +76,33 @@ def _up_to_date(fresh: Path, report: Report) -> None:
 def _differences(pair: dircmp) -> list[str]:
     inner = [d for sub in pair.subdirs.values() for d in _differences(sub)]
     return pair.left_only + pair.right_only + pair.diff_files + inner
+
+
+def _leaks(solution: Solution, built: Path, report: Report) -> None:
+    """Nothing that students get holds a solution line, a hidden check or a secret."""
+    lab, dist, hidden = solution.lab, built / "dist", leaks.Hidden(solution)
+    secrets = (read_term().grading["seed"],)
+    found = leaks.scan(leaks.read(built / "assignments" / lab), hidden, secrets)
+    found += leaks.scan(_file(dist / f"{lab}-student.zip"), hidden, secrets)
+    found += leaks.scan(leaks.read(dist / "nbgrader" / "release" / lab), hidden, secrets)
+    found += leaks.scan_solution_lines(_file(dist / f"{lab}-gradescope.zip"), hidden)
+    for finding in found:
+        report.fail(f"leak: {lab}: {finding}")
+    report.count("leaks", len(found), 0, lab)
+
+
+def _file(path: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes()}
+
+
+def _hostile(frozen: Path, report: Report) -> None:
+    """Every submission that attacks the grader is contained."""
+    outcomes = dict(hostile.run(frozen))
+    for name, problems in outcomes.items():
+        for problem in problems:
+            report.fail(f"hostile/{name}: {problem}")
+    report.count("hostile submissions contained", sum(not p for p in outcomes.values()),
+                 len(outcomes))
 
 
 def _mistakes(solution: Solution, tries: Tries, report: Report) -> None:
