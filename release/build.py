@@ -23,7 +23,7 @@ from autograder.kit.release import Release, module_of
 from autograder.kit.run import FAILED, PASSED
 from release import notebook, package
 from release.figures import draw
-from release.freeze import Bench, freeze
+from release.freeze import Bench, doubts, freeze
 from release.nbgrader import Course
 from release.package import Files
 from release.solution import ROOT, SOLUTIONS, Solution, labs, read_solution
@@ -76,6 +76,7 @@ def build(only: list[str], term_file: Path | None, out: Path | None, language: s
 def _build_lab(solution: Solution, pictures: Future[Files], term: Term, language: str,
                bench: Bench, staging: Path) -> Built:
     lab = solution.lab
+    _refuse_doubts(solution, term, bench)
     values = freeze(solution, term, bench)
     about = _about(solution, term)
     stored = package.frozen_files(solution, values, about)
@@ -94,6 +95,13 @@ def _build_lab(solution: Solution, pictures: Future[Files], term: Term, language
     solved, untouched = _prove(solution, release, student, answers, staging, bench)
     return Built(release, student, pages.course, package.bundle_files(lab, stored, release),
                  solved, untouched)
+
+
+def _refuse_doubts(solution: Solution, term: Term, bench: Bench) -> None:
+    found = doubts(solution, term, bench)
+    if found:
+        raise KitError(f"release/terms/{term.name}.toml: [{solution.lab}]: {'; '.join(found)}",
+                       "change the figures of that table; nothing was written")
 
 
 def _about(solution: Solution, term: Term) -> dict[str, Any]:

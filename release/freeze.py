@@ -23,7 +23,7 @@ from autograder.kit.errors import KitError
 from autograder.kit.lab import Lab
 from autograder.kit.release import module_of
 from release.solution import ROOT, Solution
-from release.term import Term, tomllib
+from release.term import Term, previous, tomllib
 
 MISTAKES = ROOT / "autograder" / "mistakes"
 AT_ONCE = 2  # workers
@@ -90,6 +90,21 @@ def freeze(solution: Solution, term: Term, bench: Bench) -> dict[str, Any]:
         "hidden": {"cases": hidden, "answers": answers},
         "diagnosis": _diagnosis(solution, reference.diagnostics(call), bench),
     }
+
+
+def doubts(solution: Solution, term: Term, bench: Bench) -> list[str]:
+    """What makes the term's figures bad for the lab's questions; the last term's answers too."""
+    reference = module_of(solution.lab, "reference")
+    if not hasattr(reference, "doubts"):
+        return []
+    before = previous(term)
+    with bench.lab(solution.sources, solution.names) as lab:
+        found = reference.doubts(lab, term.figures(solution.lab))
+        if before and before.figures(solution.lab):
+            old, new = (reference.answers(lab, t.figures(solution.lab)) for t in (before, term))
+            found += [f"{key}: the answer is that of {before.name}" for key in new
+                      if old.get(key) == new[key]]
+    return found
 
 
 def _cases(lab: Lab, named: dict[str, list]) -> dict[str, list]:

@@ -63,6 +63,12 @@ def read_term(path: Path | None = None) -> Term:
     return Term(path.stem, tables)
 
 
+def previous(term: Term) -> Term | None:
+    """The term before, by name; None before the first."""
+    older = [path for path in TERMS.glob("*.toml") if path.stem < term.name]
+    return read_term(max(older)) if older else None
+
+
 def fill(text: str, figures: dict[str, Any], name: str) -> str:
     """The text with every {{figure}} replaced; KitError with file and line for an unknown one."""
     def value(match: re.Match) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from autograder.kit.errors import KitError
-from release.term import TERMS, blank_answers, fill, fill_answers, read_term
+from release.freeze import Bench, doubts
+from release.solution import read_solution
+from release.term import TERMS, Term, blank_answers, fill, fill_answers, read_term
 
 ANSWERS = "# 1. At N = {{N}}?\nq1_times = 3\nq2 = 0.5\n"
 
@@ -55,3 +57,27 @@ def test_a_broken_term_file_says_what_is_wrong(tmp_path, text, what):
 def test_a_missing_term_file_names_those_that_are_there(tmp_path):
     with pytest.raises(KitError, match="no such term file"):
         read_term(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(("lab", "figures", "doubt"), [
+    ("flash_attention", {"M": 25000}, "questions 1 and 2: fa1 and fa2 move the same within 5 %"),
+    ("flash_attention", {"M": 16384}, "question 3: the answer is the M of question 1"),
+    ("flash_decoding", {"S": 64}, "question 4: one split is best"),
+    ("megakernel", {"launch_us": 5000}, "question 9: no sync cost makes them equal"),
+])
+def test_figures_that_make_a_question_pointless_stop_the_build(lab, figures, doubt):
+    term = read_term()
+    changed = Term(term.name, term.tables | {lab: term.figures(lab) | figures})
+    with Bench(1) as bench:
+        assert doubts(read_solution(lab), term, bench) == []
+        assert doubt in doubts(read_solution(lab), changed, bench)
+
+
+def test_the_answer_of_the_term_before_is_a_doubt(tmp_path, monkeypatch):
+    text = max(TERMS.glob("*.toml")).read_text(encoding="utf-8")
+    for name in ("2026-fall", "2027-spring"):
+        (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr("release.term.TERMS", tmp_path)
+    with Bench(1) as bench:
+        found = doubts(read_solution("megakernel"), read_term(), bench)
+    assert "q8_microseconds_saved: the answer is that of 2026-fall" in found

@@ -39,6 +39,24 @@ def answers(lab: Lab, term: dict) -> dict[str, tuple]:
     }
 
 
+def doubts(lab: Lab, term: dict) -> list[str]:
+    """Why a question would be ambiguous or trivial at the term's figures; none when it is fine."""
+    N, d, M = term["N"], term["d"], term["M"]
+    right = {key: value for key, (value, _) in answers(lab, term).items()}
+    fa1, fa2, smallest = right["q1_fa1_elements"], right["q1_fa2_elements"], right["q3_smallest_M"]
+    standard = 4 * N * d + 4 * N * N
+    before = lab.fa_io_formula(N, d, max(1, smallest // 2), "fa1")
+    said = {
+        "questions 1 and 2: fa1 and fa2 move the same within 5 %": abs(fa1 - fa2) < 0.05 * fa1,
+        "question 2: standard attention moves no more than the better order": right[
+            "q2_times_less"] < 1.1,
+        "question 3: every M does": smallest < d,
+        "question 3: the M before does within 1 %": before < 1.01 * standard,
+        "question 3: the answer is the M of question 1": smallest == M,
+    }
+    return [doubt for doubt, holds in said.items() if holds]
+
+
 def diagnostics(call) -> dict[str, list[Request]]:
     """Part -> small fixed requests."""
     return {

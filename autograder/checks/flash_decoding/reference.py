@@ -12,6 +12,7 @@ import numpy as np
 from autograder.kit.calls import ArgumentsAfter, PeakMemory, Run
 
 SHAPE = ("B", "Hq", "Hkv", "S", "d")
+CANDIDATES = [2**k for k in range(9)]  # best_splits' own
 
 
 def public(call, term):
@@ -81,6 +82,25 @@ def answers(lab, term):
     fa2 = lab.decode_attention_time(*shape, "fa2", gpu)
     return {"q4_splits": (splits, 0.0), "q5_microseconds": (1e6 * best["t"], 1e-2),
             "q6_speedup": (fa2["t"] / best["t"], 1e-2)}
+
+
+def doubts(lab, term):
+    """Why a question would be ambiguous or trivial at the term's figures; none when it is fine."""
+    shape = [term[name] for name in SHAPE]
+    gpu = getattr(lab.call, f"{term['gpu']}_DEC")
+    right = {key: value for key, (value, _) in answers(lab, term).items()}
+    n_sm = round(1 / lab.decode_attention_time(1, 1, 1, 1, 1, "fa2", gpu)["util"])
+    fitting = [s for s in CANDIDATES if s <= term["S"] and (
+        s == 1 or term["B"] * term["Hkv"] * s <= 4 * n_sm)]
+    times = {s: lab.decode_attention_time(*shape, "fd", gpu, s)["t"] for s in fitting}
+    near = [s for s in fitting if s != right["q4_splits"] and
+            times[s] < 1.02 * times[right["q4_splits"]]]
+    said = {
+        f"question 4: {near} splits take as long within 2 %": bool(near),
+        "question 4: one split is best": right["q4_splits"] == 1,
+        "question 6: fa2 is as fast within 20 %": right["q6_speedup"] < 1.2,
+    }
+    return [doubt for doubt, holds in said.items() if holds]
 
 
 def diagnostics(call):

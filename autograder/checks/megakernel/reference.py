@@ -129,6 +129,17 @@ def answers(lab, term):
             "q9_sync_microseconds": (1e6 * high, 1e-2)}
 
 
+def doubts(lab, term):
+    """Why a question would be ambiguous or trivial at the term's figures; none when it is fine."""
+    right = {key: value for key, (value, _) in answers(lab, term).items()}
+    said = {
+        "question 7: nothing is lost": right["q7_bandwidth_utilisation_percent"] > 85,
+        "question 8: the megakernel saves next to nothing": right["q8_microseconds_saved"] < 1,
+        "question 9: no sync cost makes them equal": not 0.1 < right["q9_sync_microseconds"] < 900,
+    }
+    return [doubt for doubt, holds in said.items() if holds]
+
+
 def diagnostics(call):
     """Requests on which known mistakes differ."""
     lists = [LAYER, _lists()[2], [("up", 4_000_000, 25), ("down", 3_500_000, 25)], [LAYER[1]],
