@@ -11,34 +11,19 @@ from __future__ import annotations
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from filecmp import dircmp
 from pathlib import Path
 
 from autograder.tests import hostile
-from release import leaks
+from release import claims, leaks
 from release.build import build
-from release.edits import edits
-from release.freeze import MISTAKES, Mistake, mistaken, read_mistakes
+from release.claims import Report
 from release.solution import ROOT, Solution, labs, read_solution
-from release.term import read_term, tomllib
+from release.term import read_term
 from release.trial import Trial, Tries, Verdict
 
-HONEST = ROOT / "autograder" / "tests" / "honest"
-NAMED_AT_LEAST = 0.95  # share of the known mistakes that hints must name rightly
-
-
-@dataclass
-class Report:
-    """Counts to print and failures to list."""
-
-    failures: list[str] = field(default_factory=list)
-
-    def count(self, what: str, good: int, all_of_them: int, lab: str = "") -> None:
-        print(f"{lab:18} {what:34} {good}/{all_of_them}", flush=True)
-
-    def fail(self, what: str) -> None:
-        self.failures.append(what)
+CLAIMS = (claims.honest_solutions_get_full_marks, claims.mistakes_are_caught_and_named,
+          claims.edits_are_caught, claims.every_seed_gives_full_marks)  # the longest trials first
 
 
 def check() -> int:
@@ -54,11 +39,7 @@ def check() -> int:
             _leaks(solution, Path(folder), report)
         with ThreadPoolExecutor(1) as beside:  # attacks wait for limits: there is room for trials
             attacked = beside.submit(lambda: dict(hostile.run(frozen)))
-            for solution in solutions:
-                _mistakes(solution, tries, report)
-                _honest(solution, tries, report)
-                _edits(solution, tries, report)
-                _seeds(solution, tries, report)
+            _claims(solutions, tries, report)
             _hostile(attacked.result(), report)
     for failure in report.failures:
         print(f"FAIL {failure}")
@@ -107,93 +88,12 @@ def _hostile(outcomes: dict[str, list[str]], report: Report) -> None:
                  len(outcomes))
 
 
-def _mistakes(solution: Solution, tries: Tries, report: Report) -> None:
-    """Each known mistake loses points in its own part and nowhere else, and most are named."""
-    mistakes = read_mistakes(solution)
-    trials = [Trial(m.id, solution.lab, mistaken(solution, m), m.part) for m in mistakes]
-    verdicts = _run(tries, trials)
-    caught = named = 0
-    for mistake, verdict in zip(mistakes, verdicts, strict=True):
-        where = f"{MISTAKES.name}/{solution.lab}.toml: {mistake.id}"
-        elsewhere = verdict.parts() - {mistake.part}
-        if mistake.part not in verdict.parts():
-            report.fail(f"{where} loses no points")
-        elif elsewhere:
-            report.fail(f"{where} also loses points in {', '.join(sorted(elsewhere))}")
-        else:
-            caught += 1
-        if verdict.names() - _ids_with_hint(mistakes, mistake.hint):
-            report.fail(f"{where} is taken for {', '.join(verdict.names())}")
-        named += bool(verdict.names() & _ids_with_hint(mistakes, mistake.hint))
-    report.count("mistakes caught", caught, len(mistakes), solution.lab)
-    report.count("mistakes named", named, len(mistakes), solution.lab)
-    if named < NAMED_AT_LEAST * len(mistakes):
-        report.fail(f"{solution.lab}: fewer than {NAMED_AT_LEAST:.0%} of the mistakes are named: "
-                    f"{', '.join(v.trial.id for v in verdicts if not v.names())}")
-
-
-def _ids_with_hint(mistakes: list[Mistake], hint: str) -> set[str]:
-    return {m.id for m in mistakes if m.hint == hint}
-
-
-def _honest(solution: Solution, tries: Tries, report: Report) -> None:
-    """Correct but unusual solutions get full marks and no hint."""
-    trials = honest_trials(solution)
-    verdicts = _run(tries, trials)
-    for verdict in verdicts:
-        for id_, _, name, outcome in verdict.wrong:
-            report.fail(f"honest/{solution.lab}/{verdict.trial.id}: {outcome} {id_} {name}")
-    report.count("honest solutions with full marks", sum(not v.wrong for v in verdicts),
-                 len(verdicts), solution.lab)
-
-
-def honest_trials(solution: Solution) -> list[Trial]:
-    """A trial for each folder of autograder/tests/honest/<lab>: the files that differ."""
-    trials = []
-    for folder in sorted((HONEST / solution.lab).glob("*/")):
-        own = {p.name: p.read_text(encoding="utf-8") for p in sorted(folder.glob("*.py"))}
-        trials.append(Trial(folder.name, solution.lab, solution.sources | own))
-    return trials
-
-
-def _edits(solution: Solution, tries: Tries, report: Report) -> None:
-    """Every automatic edit is caught, or listed as one that changes nothing in the contract."""
-    trials = [Trial(edit.id, solution.lab, solution.sources | {edit.file: edit.source}, stop=True)
-              for file in solution.students for edit in edits(solution.sources[file], file)]
-    survivors = {v.trial.id for v in _run(tries, trials) if not v.wrong}
-    equivalent = equivalent_edits(solution.lab)
-    for id_ in sorted(survivors - equivalent.keys()):
-        report.fail(f"edit survives every check: {id_}")
-    for id_ in sorted(equivalent.keys() - survivors):
-        report.fail(f"{MISTAKES.name}/{solution.lab}.equivalent.toml: caught or gone: {id_}")
-    caught = len(trials) - len(survivors)
-    report.count("edits caught", caught, len(trials) - len(survivors & equivalent.keys()),
-                 solution.lab)
-    for id_ in sorted(survivors & equivalent.keys()):
-        print(f"{'':18} equivalent: {id_}: {equivalent[id_]}")
-
-
-def equivalent_edits(lab: str) -> dict[str, str]:
-    """Edit id -> why it changes nothing within the contract."""
-    path = MISTAKES / f"{lab}.equivalent.toml"
-    if not path.exists():
-        return {}
-    return {e["id"]: e["why"] for e in tomllib.loads(path.read_text(encoding="utf-8"))["edit"]}
-
-
-def _seeds(solution: Solution, tries: Tries, report: Report) -> None:
-    """The solution gets full marks whatever the seed."""
-    trials = [Trial(f"seed {s}", solution.lab, solution.sources, NO_PART, seed=s)
-              for s in range(2, 22)]
-    verdicts = _run(tries, trials)
-    for verdict in verdicts:
-        for id_, *_ in verdict.wrong:
-            report.fail(f"{solution.lab}: the solution fails {id_} with {verdict.trial.id}")
-    report.count("seeds with full marks", sum(not v.wrong for v in verdicts), len(verdicts),
-                 solution.lab)
-
-
-NO_PART = "-"  # leaves the slow checks out
+def _claims(solutions: list[Solution], tries: Tries, report: Report) -> None:
+    """All trials of all claims in one go, so that no core waits for a claim to end."""
+    made = [claim(solution) for claim in CLAIMS for solution in solutions]
+    verdicts = iter(_run(tries, [trial for claim in made for trial in claim.trials]))
+    for claim in made:
+        claim.conclude([next(verdicts) for _ in claim.trials], report)
 
 
 def _run(tries: Tries, trials: list[Trial]) -> list[Verdict]:

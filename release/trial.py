@@ -18,6 +18,7 @@ from autograder.kit.release import Release
 from autograder.kit.run import PASSED, Judge, Result
 from release.freeze import AT_ONCE, Bench
 
+PROCESSES = AT_ONCE + 1  # each of which waits for its worker now and then
 SLOW = 0.1  # seconds of a check on the solution from which it counts as slow
 
 
@@ -58,9 +59,9 @@ class Tries:
 
     def __call__(self, trials: Iterable[Trial], done: Callable[[Verdict], None]) -> None:
         """Call `done` with each verdict, in order."""
-        with ProcessPoolExecutor(AT_ONCE, initializer=_start,
+        with ProcessPoolExecutor(PROCESSES, initializer=_start,
                                  initargs=(self.frozen, self.solved)) as pool:
-            for verdict in pool.map(_try, trials, chunksize=4):
+            for verdict in pool.map(_try, trials):
                 done(verdict)
 
 
