@@ -7,10 +7,12 @@ known mistake say to the diagnostic requests.
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from queue import Queue
 from typing import Any
 
@@ -22,7 +24,7 @@ from autograder.kit.diagnosis import answers, settled, shortened
 from autograder.kit.errors import KitError
 from autograder.kit.lab import Lab
 from autograder.kit.release import module_of
-from release.solution import ROOT, Solution
+from release.solution import FIGURES, ROOT, Solution
 from release.term import Term, previous, tomllib
 
 MISTAKES = ROOT / "autograder" / "mistakes"
@@ -60,10 +62,12 @@ class Bench:
     @contextmanager
     def lab(self, sources: dict[str, str], names: dict[str, str]) -> Iterator[Lab]:
         """A lab that holds the sources."""
+        sources = {name: text for name, text in sources.items() if name != FIGURES}
         nursery = self.free.get()
         try:
             with Scratch(None) as scratch:
-                lab = RemoteLab(nursery, setup_for(sources, {}, names, scratch, None, True), {}, {})
+                setup = setup_for(sources, {}, names, scratch, None, True)
+                lab = RemoteLab(nursery, setup, {}, {}, _compiled(sources))
                 try:
                     yield lab
                 finally:
@@ -75,6 +79,20 @@ class Bench:
         """function(item) for every item, a few at a time, in order."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
             return list(pool.map(function, items))
+
+
+def _compiled(sources: dict[str, str]) -> dict[str, bytes]:
+    codes = {name: _code(name, text) for name, text in sources.items()}
+    return {name: code for name, code in codes.items() if code}
+
+
+@lru_cache(64)
+def _code(name: str, text: str) -> bytes:
+    """A file's code as a worker loads it; nothing for a file that does not compile."""
+    try:
+        return marshal.dumps(compile(text, name, "exec", dont_inherit=True))
+    except SyntaxError:
+        return b""
 
 
 def freeze(solution: Solution, term: Term, bench: Bench) -> dict[str, Any]:

@@ -59,14 +59,19 @@ def kit_files(lab: str) -> Files:
     return _read(paths)
 
 
-def bundle_files(lab: str, stored: Files, release: Release) -> Files:
-    """The grader's bundle for Gradescope; no solution and no mistake's code is in it."""
+def grader_files(lab: str) -> Files:
+    """The part of autograder/ that grades one lab's submissions."""
     hidden = AUTOGRADER / "checks" / lab / "hidden.py"
     paths = [AUTOGRADER / "__init__.py", AUTOGRADER / "__main__.py", hidden,
              *(AUTOGRADER / "grading").glob("*.py"), *(AUTOGRADER / "worker").glob("*.py"),
              *_shared_checks(hidden)]
-    files = kit_files(lab) | _read(paths)
-    files |= {f"autograder/frozen/{lab}/{name}": data for name, data in stored.items()}
+    return kit_files(lab) | _read(paths)
+
+
+def bundle_files(lab: str, stored: Files, release: Release) -> Files:
+    """The grader's bundle for Gradescope; no solution and no mistake's code is in it."""
+    files = grader_files(lab) | {
+        f"autograder/frozen/{lab}/{name}": data for name, data in stored.items()}
     for path in sorted((AUTOGRADER / "image").iterdir()):
         files[path.name] = fill(path.read_text(encoding="utf-8"), {"lab": lab}, path.name).encode()
     files["zero.json"] = _json(zero_result(release))

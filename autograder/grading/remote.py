@@ -48,10 +48,11 @@ class RemoteLab(Lab):
         setup: what a worker needs: sources, names, preload, numpy, scratch, uid, trust
         answers: the parsed answers.toml, or the reason why there is none
         problems: wanted file -> why it can't be used
+        compiled: file -> its code, where that is known; else a worker of its own compiles
     """
 
     def __init__(self, nursery: Nursery, setup: dict, answers: dict[str, Any] | str,
-                 problems: dict[str, str]):
+                 problems: dict[str, str], compiled: dict[str, bytes] | None = None):
         super().__init__()
         self._nursery = nursery
         self._setup = setup
@@ -59,7 +60,7 @@ class RemoteLab(Lab):
         self._problems = problems
         self._workers: dict[str, Worker] = {}
         self._running = ""
-        self._compiled: dict[str, bytes] | None = None
+        self._compiled = compiled
         self._hangs: Counter[str] = Counter()
         self._until = time.monotonic() + limits.SUBMISSION_SECONDS
         self.outputs = (Output(), Output())
@@ -243,8 +244,9 @@ def setup_for(sources: dict[str, str], given: dict[str, str], names: dict[str, s
     preload += sorted(name for name in _submodules(text) if name.split(".")[0] in preload)
     preload += ["unicodedata"] if r"\N{" in text else []
     if "numpy" in imported:
-        preload += [part for part in NUMPY_PARTS
-                    if re.search(rf"\b{part.removeprefix('numpy.')}\b", text)]
+        words = {part: part.removeprefix("numpy.") for part in NUMPY_PARTS}
+        preload += [part for part, word in words.items()
+                    if word in text and re.search(rf"\b{word}\b", text)]
     return {"sources": sources, "names": names, "preload": preload[:MOST_PRELOADED],
             "numpy": "numpy" in imported, "scratch": scratch, "uid": uid, "trust": trust}
 

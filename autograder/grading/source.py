@@ -14,8 +14,10 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 LARGEST = 1 << 20  # bytes of one source file
+REMEMBERED = 16  # texts whose imports are: the files that every submission has
 LARGEST_PARSED = 128 << 10  # characters that are parsed at once: they take up to 120 MB
 SHALLOW = 32 << 10  # characters that can't hold an expression deep enough to crash Python 3.10
 DEEPEST = 1_000  # operators, calls and brackets of one expression in a longer text
@@ -159,15 +161,18 @@ def imported_modules(sources: Mapping[str, str] | Iterable[str]) -> set[str]:
 
     The names are the student's: whoever imports them must first see that they are harmless.
     """
-    names: set[str] = set()
-    for text in sources.values() if isinstance(sources, Mapping) else sources:
-        code = bare(text)
-        names.update(name.partition(".")[0] for name in _FROM.findall(code))
-        names.update(_BY_NAME.findall(text))
-        for clause in _IMPORT.findall(code):
-            parts = (part.strip() for part in clause.split(","))
-            names.update(re.split(r"[.\s]", part, maxsplit=1)[0] for part in parts)
-    return {name for name in names if name.isidentifier()}
+    texts = sources.values() if isinstance(sources, Mapping) else sources
+    return set().union(*map(_imported, texts))
+
+
+@lru_cache(REMEMBERED)
+def _imported(text: str) -> frozenset[str]:
+    code = bare(text)
+    names = {name.partition(".")[0] for name in _FROM.findall(code)} | set(_BY_NAME.findall(text))
+    for clause in _IMPORT.findall(code):
+        parts = (part.strip() for part in clause.split(","))
+        names.update(re.split(r"[.\s]", part, maxsplit=1)[0] for part in parts)
+    return frozenset(name for name in names if name.isidentifier())
 
 
 def parse(text: str) -> ast.Module:
