@@ -72,7 +72,7 @@ class Hidden:
         lab = self.solution.lab
         texts = [strip(text, name) for name, text in self.solution.sources.items()]
         paths = [*(AUTOGRADER / "kit").glob("*.py"), *(AUTOGRADER / "checks").glob("*.py"),
-                 AUTOGRADER / "checks" / lab / "public.py", *STUDENT.iterdir()]
+                 AUTOGRADER / "checks" / lab / "public.py", *STUDENT.glob("*.*")]
         texts += [path.read_text(encoding="utf-8") for path in paths]
         return [line for text in texts for line in text.splitlines()]
 

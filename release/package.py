@@ -43,7 +43,7 @@ def student_files(solution: Solution, term: Term, figures: dict[str, Any], store
     answers = fill((folder / "answers.toml").read_text(encoding="utf-8"), figures,
                    f"solutions/{lab}/answers.toml")
     files["answers.toml"] = blank_answers(answers).encode()
-    files |= {path.name: path.read_bytes() for path in sorted(STUDENT.iterdir())}
+    files |= {path.name: path.read_bytes() for path in sorted(STUDENT.glob("*.*"))}
     files |= kit_files(lab)
     about = {k: v for k, v in json.loads(stored["lab.json"]).items() if k not in SECRET}
     kept = {"lab.json": _json(about), "public.json": stored["public.json"],
@@ -72,7 +72,7 @@ def bundle_files(lab: str, stored: Files, release: Release) -> Files:
     """The grader's bundle for Gradescope; no solution and no mistake's code is in it."""
     files = grader_files(lab) | {
         f"autograder/frozen/{lab}/{name}": data for name, data in stored.items()}
-    for path in sorted((AUTOGRADER / "image").iterdir()):
+    for path in sorted(p for p in (AUTOGRADER / "image").iterdir() if p.is_file()):
         files[path.name] = fill(path.read_text(encoding="utf-8"), {"lab": lab}, path.name).encode()
     files["zero.json"] = _json(zero_result(release))
     return files

@@ -9,11 +9,12 @@ a hint, and not the right ones, that hint is given. In any other case none is.
 from __future__ import annotations
 
 import math
+from itertools import groupby
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from autograder.kit.border import Record
-from autograder.kit.calls import PeakMemory, Request, is_array
+from autograder.kit.calls import PeakMemory, Request, Run, is_array
 from autograder.kit.check import Failed, NotJudged
 from autograder.kit.lab import CallFailed, Lab
 
@@ -49,10 +50,23 @@ def answers(lab: Lab, requests: list[Request], right: list | None = None) -> lis
     slow to measure and says little of wrong values, so after a wrong answer it is not asked about.
     """
     got: list = []
-    for request in requests:
-        skip = isinstance(request, PeakMemory) and right and _wrong(got, right[: len(got)])
-        got.append(["not asked"] if skip else answer(lab, request))
+    for several, group in groupby(requests, lambda request: isinstance(request, Run)):
+        if several:
+            got += _at_once(lab, list(group))
+            continue
+        for request in group:
+            skip = isinstance(request, PeakMemory) and right and _wrong(got, right[: len(got)])
+            got.append(["not asked"] if skip else answer(lab, request))
     return settled(got, right) if right else got
+
+
+def _at_once(lab: Lab, requests: list[Run]) -> list:
+    """The answers to requests in one trip; one by one when some call of them fails."""
+    found = answer(lab, Run(tuple(call for request in requests for call in request.calls)))
+    if found[0] != "value":
+        return [answer(lab, request) for request in requests]
+    values = iter(found[1])
+    return [["value", [next(values) for _ in request.calls]] for request in requests]
 
 
 def _wrong(got: list, right: list) -> bool:
