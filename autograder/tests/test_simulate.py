@@ -46,7 +46,7 @@ def test_simulate_and_grade_agree_on_the_solution(lab, tmp_path, capfd):
 def test_a_complete_zero_result_stands_there_before_anything_can_go_wrong(tmp_path):
     root = tmp_path / "autograder"
     simulate.lay_out(bundle("megakernel"), ROOT / "solutions" / "megakernel", root)
-    shutil.rmtree(root / "source" / "autograder")  # nothing to grade with
+    shutil.rmtree(root / "source" / "autograder" / "grading")  # nothing to grade with
     assert simulate.run(root) != 0
     content = valid(simulate.read_results(root))
     checks = release_of("megakernel").checks
