@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from autograder.kit.errors import KitError
+from release.blame import blamed
 
 EXAMPLES = """lines to paste:
   python -m release build
@@ -36,8 +36,11 @@ def main(argv: list[str] | None = None) -> int:
     command = args.pop("command")
     try:
         return command(**args)
-    except KitError as error:
-        print(error.what, error.todo, sep="\n", file=sys.stderr)
+    except Exception as error:
+        told = blamed(error)
+        if told is None:
+            raise
+        print(told.what, told.todo, sep="\n", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("stopped; the old release is whole", file=sys.stderr)

@@ -8,8 +8,11 @@ so that an interrupted or refused build leaves that whole.
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,11 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from autograder.grading.grade import Graded, Grader
-from autograder.kit.check import checks_of
+from autograder.kit.check import Check, checks_of
 from autograder.kit.errors import KitError
 from autograder.kit.release import Release, module_of
 from autograder.kit.run import FAILED, PASSED
 from release import notebook, package
+from release.blame import shown_path, text_of
 from release.figures import draw
 from release.freeze import Bench, doubts, freeze
 from release.nbgrader import Course
@@ -41,6 +45,7 @@ class Built:
     bundle: Files
     solved: Graded
     untouched: Graded
+    answers: str  # answers.toml with this term's values
 
 
 def build(only: list[str], term_file: Path | None, out: Path | None, language: str = "") -> int:
@@ -66,9 +71,10 @@ def build(only: list[str], term_file: Path | None, out: Path | None, language: s
                  for b in built]
         _keep_others(dist, staging / "dist", [b.release.lab for b in built], course)
         course.finish()
-        package.write({"manifest.json": _manifest(built, term, staging / "dist")},
-                      staging / "dist")
+        package.write({"manifest.json": _manifest(staging / "dist")}, staging / "dist")
         swap_in([*pairs, (staging / "dist", dist)])
+    if not out:
+        _keep_answers(built)
     print(table(built, dist))
     return 0
 
@@ -92,15 +98,15 @@ def _build_lab(solution: Solution, pictures: Future[Files], term: Term, language
     package.write(stored, folder)
     release = Release(lab, folder)
     answers = {key: value for key, (value, _) in values["hidden"]["answers"].items()}
-    solved, untouched = _prove(solution, release, student, answers, staging, bench)
+    solved, untouched, filled = _prove(solution, release, student, answers, staging)
     return Built(release, student, pages.course, package.bundle_files(lab, stored, release),
-                 solved, untouched)
+                 solved, untouched, filled)
 
 
 def _refuse_doubts(solution: Solution, term: Term, bench: Bench) -> None:
     found = doubts(solution, term, bench)
     if found:
-        raise KitError(f"release/terms/{term.name}.toml: [{solution.lab}]: {'; '.join(found)}",
+        raise KitError(f"{term.file}: [{solution.lab}]: {'; '.join(found)}",
                        "change the figures of that table; nothing was written")
 
 
@@ -121,7 +127,22 @@ def _about(solution: Solution, term: Term) -> dict[str, Any]:
 
 def _checks(lab: str, term: Term) -> list:
     public, hidden = (module_of(lab, audience) for audience in ("public", "hidden"))
+    for module in (public, hidden):
+        for function in [f for f in vars(module).values() if hasattr(f, "__weight__")]:
+            _refuse_check(function)
     return checks_of(public) + checks_of(hidden, term.grading["hidden_visibility"])
+
+
+def _refuse_check(function: Callable) -> None:
+    """KitError for a check that no grader could show or count."""
+    place = f"{shown_path(function.__code__.co_filename)}:{function.__code__.co_firstlineno}"
+    points, sentence = function.__weight__, (function.__doc__ or "").strip()
+    if type(points) not in (int, float) or not 0 < points < float("inf"):
+        raise KitError(f"{place}: {function.__name__} has points={points!r}",
+                       "points are a number above 0")
+    if not sentence:
+        raise KitError(f"{place}: {function.__name__} has no docstring",
+                       "its docstring is the sentence that students read")
 
 
 def _figures(solution: Solution, term: Term, about: dict[str, Any], bench: Bench
@@ -138,12 +159,11 @@ def _figures(solution: Solution, term: Term, about: dict[str, Any], bench: Bench
 
 
 def _prove(solution: Solution, release: Release, student: Files, answers: dict[str, Any],
-           staging: Path, bench: Bench) -> tuple[Graded, Graded]:
+           staging: Path) -> tuple[Graded, Graded, str]:
     """Refuse a release whose solution is not full marks, or whose stub passes anything."""
     work = staging / "work" / solution.lab
     path = SOLUTIONS / solution.lab / "answers.toml"
-    shown = f"solutions/{solution.lab}/answers.toml"
-    filled = fill_answers(path.read_text(encoding="utf-8"), answers, shown)
+    filled = fill_answers(text_of(path), answers, shown_path(path))
     solved = {name: text.encode() for name, text in solution.sources.items()}
     package.write(solved | {"answers.toml": filled.encode()}, work / "solution")
     package.write(student, work / "stub")
@@ -154,18 +174,30 @@ def _prove(solution: Solution, release: Release, student: Files, answers: dict[s
         grader.close()
     wrong = [r for r in right.results if r.outcome != PASSED]
     if wrong:
-        raise KitError(f"{solution.lab}: the solution fails {wrong[0].check.id}: "
+        raise KitError(f"{_place(wrong[0].check)}: the solution fails {wrong[0].check.id}: "
                        f"{'; '.join(f'{a} {b}' for a, b in wrong[0].lines)}",
                        "mend solution, check or oracle; nothing was written")
     started = [r for r in stub.results if (r.outcome, r.status) != (FAILED, "not implemented")]
     if started:
-        raise KitError(f"{solution.lab}: the fresh stub does not fail {started[0].check.id} with "
-                       f"NotImplementedError: {started[0].lines}",
+        raise KitError(f"{_place(started[0].check)}: the fresh stub does not fail "
+                       f"{started[0].check.id} with NotImplementedError: it is "
+                       f"{started[0].outcome} ({started[0].status})",
                        "every check must call something students write; nothing was written")
-    if filled != path.read_text(encoding="utf-8"):
-        path.write_text(filled, encoding="utf-8")
-        print(f"{shown}: answers of term {release.about['term']} written")
-    return right, stub
+    return right, stub, filled
+
+
+def _place(check: Check) -> str:
+    code = check.function.__code__
+    return f"{shown_path(code.co_filename)}:{code.co_firstlineno}"
+
+
+def _keep_answers(built: list[Built]) -> None:
+    """Write this term's answers into the solutions, once the release that asks for them stands."""
+    for one in built:
+        path = SOLUTIONS / one.release.lab / "answers.toml"
+        if one.answers != text_of(path):
+            path.write_text(one.answers, encoding="utf-8", newline="\n")
+            print(f"{shown_path(path)}: answers of term {one.release.about['term']} written")
 
 
 def _hash(files: Files) -> str:
@@ -179,12 +211,27 @@ def _hash(files: Files) -> str:
 def _staging(beside: Path):
     """A folder on the release's own disk, gone afterwards."""
     beside.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=".build-", dir=beside))
+    for left in beside.glob(".build-*"):  # by builds that were killed
+        if not _is_running(left.name.split("-")[1]):
+            shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=f".build-{os.getpid()}-", dir=beside))
     try:
         (folder / "dist").mkdir()
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_running(pid: str) -> bool:
+    if os.name != "posix":  # where signal 0 is no question
+        return True
+    try:
+        os.kill(int(pid), 0)
+    except (ValueError, ProcessLookupError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _keep_others(old: Path, new: Path, built: list[str], course: Course) -> None:
@@ -198,12 +245,15 @@ def _keep_others(old: Path, new: Path, built: list[str], course: Course) -> None
         course.keep(lab, old / "nbgrader")
 
 
-def _manifest(built: list[Built], term: Term, dist: Path) -> bytes:
+def _manifest(dist: Path) -> bytes:
+    """What lies in dist: of every lab there, whichever build made it, and of every file."""
     files = {p.relative_to(dist).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest()
              for p in sorted(dist.rglob("*")) if p.is_file()}
-    labs_built = {b.release.lab: {"version": b.release.version, "points": b.release.about["points"],
-                                  "parts": b.release.about["parts"]} for b in built}
-    return package._json({"term": term.name, "labs": labs_built, "files": files})
+    about = {path.parent.name: json.loads(path.read_text(encoding="utf-8"))
+             for path in dist.glob("frozen/*/lab.json")}
+    return package._json({"files": files, "labs": {
+        lab: {key: value[key] for key in ("term", "version", "points", "parts")}
+        for lab, value in about.items()}})
 
 
 def table(built: list[Built], dist: Path) -> str:

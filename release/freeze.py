@@ -8,10 +8,11 @@ known mistake say to the diagnostic requests.
 from __future__ import annotations
 
 import marshal
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from queue import Queue
 from typing import Any
@@ -24,8 +25,9 @@ from autograder.kit.diagnosis import answers, settled, shortened
 from autograder.kit.errors import KitError
 from autograder.kit.lab import Lab
 from autograder.kit.release import module_of
+from release.blame import text_of
 from release.solution import FIGURES, ROOT, Solution
-from release.term import Term, previous, tomllib
+from release.term import Term, previous, read_toml
 
 MISTAKES = ROOT / "autograder" / "mistakes"
 AT_ONCE = 2  # workers
@@ -137,6 +139,10 @@ def _diagnosis(solution: Solution, requests: dict[str, list], bench: Bench) -> d
         with bench.lab(sources, solution.names) as lab:
             return answers(lab, requests[part], right)
 
+    for mistake in mistakes:
+        if mistake.part not in requests:
+            raise KitError(f"autograder/mistakes/{solution.lab}.toml: {mistake.id}: no part "
+                           f"{mistake.part}", f"parts with diagnostics: {', '.join(requests)}")
     right = {part: ask(solution.sources, part) for part in requests}
     base = {part: settled(answer, answer) for part, answer in right.items()}
     known = bench.map(lambda m: ask(mistaken(solution, m), m.part, right[m.part]), mistakes)
@@ -153,19 +159,37 @@ def read_mistakes(solution: Solution) -> list[Mistake]:
     path = MISTAKES / f"{solution.lab}.toml"
     if not path.exists():
         return []
-    mistakes = [Mistake(**entry) for entry in
-                tomllib.loads(path.read_text(encoding="utf-8")).get("mistake", [])]
-    shown = path.relative_to(ROOT)
+    shown = path.relative_to(ROOT).as_posix()
+    text = text_of(path)
+    mistakes = [_mistake(entry, shown) for entry in
+                read_toml(path, "see the entries of another lab").get("mistake", [])]
     seen: set[str] = set()
     for mistake in mistakes:
+        place = _place(shown, text, mistake.id)
         count = solution.sources.get(mistake.file, "").count(mistake.snippet)
         if count != 1:
-            raise KitError(f"{shown}: {mistake.id}: its snippet occurs {count} times in "
+            raise KitError(f"{place}: {mistake.id}: its snippet occurs {count} times in "
                            f"{mistake.file}", "a snippet must occur exactly once")
         if mistake.id in seen:
-            raise KitError(f"{shown}: {mistake.id} occurs twice", "give each mistake its own id")
+            raise KitError(f"{place}: {mistake.id} occurs twice", "give each mistake its own id")
         seen.add(mistake.id)
     return mistakes
+
+
+def _mistake(entry: dict[str, Any], shown: str) -> Mistake:
+    keys = [field.name for field in fields(Mistake)]
+    for what, wrong in (("lacks", [key for key in keys if key not in entry]),
+                        ("has no use for", [key for key in entry if key not in keys])):
+        if wrong:
+            raise KitError(f"{shown}: {entry.get('id', 'a mistake without id')} {what} "
+                           f"{', '.join(wrong)}", f"a mistake has {', '.join(keys)}")
+    return Mistake(**entry)
+
+
+def _place(shown: str, text: str, name: str) -> str:
+    """file:line of a mistake's id."""
+    found = re.search(rf"""^id *= *["']{re.escape(name)}["']""", text, re.MULTILINE)
+    return f"{shown}:{text.count(chr(10), 0, found.start()) + 1}" if found else shown
 
 
 def mistaken(solution: Solution, mistake: Mistake) -> dict[str, str]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from autograder.kit import frozen, run
 from autograder.kit.release import Release
+from release.blame import text_of
 from release.solution import ROOT, SOLUTIONS, Solution
 from release.term import Term, blank_answers, fill
 
@@ -37,11 +38,10 @@ def student_files(solution: Solution, term: Term, figures: dict[str, Any], store
     """The folder assignments/<lab>: what a student gets, the notebook and the pictures aside."""
     lab, folder = solution.lab, SOLUTIONS / solution.lab
     files = {name: text.encode() for name, text in solution.stubs.items()}
-    for text in sorted(folder.glob("*.md")):
+    for text in sorted(folder.glob("handout*.md")):
         shown = f"solutions/{lab}/{text.name}"
-        files[text.name] = fill(text.read_text(encoding="utf-8"), figures, shown).encode()
-    answers = fill((folder / "answers.toml").read_text(encoding="utf-8"), figures,
-                   f"solutions/{lab}/answers.toml")
+        files[text.name] = fill(text_of(text), figures, shown).encode()
+    answers = fill(text_of(folder / "answers.toml"), figures, f"solutions/{lab}/answers.toml")
     files["answers.toml"] = blank_answers(answers).encode()
     files |= {path.name: path.read_bytes() for path in sorted(STUDENT.glob("*.*"))}
     files |= kit_files(lab)

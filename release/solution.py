@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from autograder.kit.errors import KitError
+from release.blame import text_of
 from release.strip import regions, strip
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -66,7 +67,13 @@ def read_solution(lab: str) -> Solution:
     folder = SOLUTIONS / lab
     if not folder.is_dir():
         raise KitError(f"{lab}: no such lab in solutions/", f"labs: {', '.join(labs())}")
-    files = {p.name: p.read_text(encoding="utf-8") for p in sorted(folder.glob("*.py"))}
+    files = {p.name: text_of(p) for p in sorted(folder.glob("*.py"))}
+    for name, text in files.items():
+        try:
+            ast.parse(text)
+        except SyntaxError as error:
+            raise KitError(f"solutions/{lab}/{name}:{error.lineno}: {error.msg}",
+                           "mend it; nothing was written") from None
     return Solution(lab, files)
 
 

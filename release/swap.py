@@ -16,14 +16,20 @@ def swap_in(pairs: list[tuple[Path, Path]]) -> None:
     """Replace each (new, place): `new` moves to `place`; what stood there goes away at the end."""
     for _, place in pairs:
         recover(place)
-    aside = [_aside(place) for _, place in pairs]
-    for (new, place), old in zip(pairs, aside, strict=True):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if place.exists():
-            os.rename(place, old)
-        os.rename(new, place)
-    for old in aside:
-        shutil.rmtree(old, ignore_errors=True)
+    moved: list[tuple[Path, Path]] = []
+    try:
+        for new, place in pairs:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            for source, target in ((place, _aside(place)), (new, place)):
+                if source.exists():
+                    os.rename(source, target)
+                    moved.append((source, target))
+    except BaseException:  # a folder that can't be written to, Ctrl-C: all old ones come back
+        for source, target in reversed(moved):
+            os.rename(target, source)
+        raise
+    for _, place in pairs:
+        shutil.rmtree(_aside(place), ignore_errors=True)
 
 
 def recover(place: Path) -> None:

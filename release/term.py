@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.kit.errors import KitError
+from release.blame import shown_path, text_of
 
 try:
     import tomllib
@@ -15,6 +16,10 @@ except ModuleNotFoundError:  # Python 3.10
     import tomli as tomllib
 
 TERMS = Path(__file__).parent / "terms"
+LANGUAGES = ("en", "zh")
+KEYS = {"term": {"language": str, "handed_in_by": str},
+        "grading": {"seed": str, "hidden_visibility": str, "hints": bool}}
+KINDS = {str: 'a text in "quotes"', bool: "true or false"}
 VISIBILITIES = ("visible", "hidden", "after_due_date", "after_published")
 ANSWER = re.compile(r"^(\w+) = .*$", re.MULTILINE)
 FIGURE = re.compile(r"\{\{(\w+)\}\}")
@@ -26,6 +31,7 @@ class Term:
 
     name: str
     tables: dict[str, dict[str, Any]]
+    file: str = ""  # as messages name it
 
     @property
     def language(self) -> str:
@@ -37,30 +43,55 @@ class Term:
 
     def figures(self, lab: str) -> dict[str, Any]:
         """The figures of one lab's questions; none for a lab without its own table."""
-        return self.tables.get(lab, {})
+        return _Figures(self.tables.get(lab, {}), f"{self.file or self.name}: [{lab}]")
+
+
+class _Figures(dict):
+    """A table of figures; one that is asked for and not there is the author's mistake."""
+
+    def __init__(self, figures: dict[str, Any], table: str):
+        super().__init__(figures)
+        self.table = table
+
+    def __missing__(self, key: str) -> Any:
+        raise KitError(f"{self.table} lacks {key}; it has: {', '.join(self) or 'nothing'}",
+                       "compare it with an older term's file; nothing was written")
 
 
 def read_term(path: Path | None = None) -> Term:
     """The term of a file; by default the newest by name."""
     path = path or max(TERMS.glob("*.toml"))
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise KitError(f"{path}: no such term file",
-                       f"terms here: {', '.join(p.stem for p in TERMS.glob('*.toml'))}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise KitError(f"{path}: {error}", "a term is a copy of an older one in release/terms/"
-                       ) from None
-    for table, keys in {"term": ("language", "handed_in_by"),
-                        "grading": ("seed", "hidden_visibility", "hints")}.items():
+    if not path.is_file():
+        raise KitError(f"{path}: no such term file", "terms here: " + ", ".join(
+            f"release/terms/{p.name}" for p in sorted(TERMS.glob("*.toml"))))
+    shown = shown_path(path)
+    tables = read_toml(path, "a term is a copy of an older one in release/terms/")
+    for table, keys in KEYS.items():
         missing = [key for key in keys if key not in tables.get(table, {})]
         if missing:
-            raise KitError(f"{path}: [{table}] lacks {', '.join(missing)}",
+            raise KitError(f"{shown}: [{table}] lacks {', '.join(missing)}",
                            "compare it with an older term's file")
-    if tables["grading"]["hidden_visibility"] not in VISIBILITIES:
-        raise KitError(f"{path}: hidden_visibility is none of Gradescope's words",
-                       f"use one of: {', '.join(VISIBILITIES)}")
-    return Term(path.stem, tables)
+        for key, kind in keys.items():
+            value = tables[table][key]
+            if not isinstance(value, kind):
+                raise KitError(f"{shown}: [{table}] {key} = {value!r}: not {KINDS[kind]}",
+                               "compare it with an older term's file")
+    for table, key, words in (("term", "language", LANGUAGES),
+                              ("grading", "hidden_visibility", VISIBILITIES)):
+        if tables[table][key] not in words:
+            raise KitError(f"{shown}: [{table}] {key} = {tables[table][key]!r}",
+                           f"use one of: {', '.join(words)}")
+    return Term(path.stem, tables, shown)
+
+
+def read_toml(path: Path, todo: str) -> dict[str, Any]:
+    """The tables of a file that people write; KitError with file and line when it is no TOML."""
+    try:
+        return tomllib.loads(text_of(path))
+    except tomllib.TOMLDecodeError as error:
+        what, _, place = str(error).partition(" (at ")
+        line = re.match(r"line (\d+)", place)
+        raise KitError(f"{shown_path(path)}{':' + line[1] if line else ''}: {what}", todo) from None
 
 
 def previous(term: Term) -> Term | None:

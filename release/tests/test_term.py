@@ -41,11 +41,15 @@ def test_keys_and_checks_must_agree():
 
 
 @pytest.mark.parametrize(("text", "what"), [
-    ("[term", "t.toml: "),
+    ("[term]\n\nlanguage = en\n", "t.toml:3: Invalid value"),
     ("[term]\nlanguage = 'en'\n", r"\[term\] lacks handed_in_by"),
     ("[term]\nlanguage = 'en'\nhanded_in_by = ''\n", r"\[grading\] lacks seed"),
     ("[term]\nlanguage = 'en'\nhanded_in_by = ''\n[grading]\nseed = ''\nhints = true\n"
-     "hidden_visibility = 'never'\n", "none of Gradescope's words"),
+     "hidden_visibility = 'never'\n", r"\[grading\] hidden_visibility = 'never'\nuse one of"),
+    ("[term]\nlanguage = 'en'\nhanded_in_by = 2026-12-11\n[grading]\nseed = ''\nhints = true\n"
+     "hidden_visibility = 'hidden'\n", "not a text in \"quotes\""),
+    ("[term]\nlanguage = 'de'\nhanded_in_by = ''\n[grading]\nseed = ''\nhints = true\n"
+     "hidden_visibility = 'hidden'\n", r"\[term\] language = 'de'\nuse one of: en, zh"),
 ])
 def test_a_broken_term_file_says_what_is_wrong(tmp_path, text, what):
     path = tmp_path / "t.toml"
@@ -57,6 +61,11 @@ def test_a_broken_term_file_says_what_is_wrong(tmp_path, text, what):
 def test_a_missing_term_file_names_those_that_are_there(tmp_path):
     with pytest.raises(KitError, match="no such term file"):
         read_term(tmp_path / "none.toml")
+
+
+def test_a_figure_that_is_not_there_is_named_with_those_that_are():
+    with pytest.raises(KitError, match=r"t: \[lab\] lacks launch_us; it has: lauch_us"):
+        Term("t", {"lab": {"lauch_us": 1.3}}).figures("lab")["launch_us"]
 
 
 @pytest.mark.parametrize(("lab", "figures", "doubt"), [
