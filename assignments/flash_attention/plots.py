@@ -30,9 +30,10 @@ def traffic(flash_fwd=flash_fwd):
         X = np.zeros((N, D))
         standard = standard_attention(X, X, X)[2].total
         axes.axhline(standard / 1000, color=drawing.BLACK, linestyle=":")
-        axes.text(LARGEST, standard / 1000, "standard attention", ha="right", va="bottom")
+        axes.text(LARGEST, 1.03 * standard / 1000, "standard attention", ha="right", va="bottom")
 
-        sizes = range(SMALLEST, LARGEST + 1, 4 * D)  # block_sizes changes after each of them
+        # block_sizes changes after each of these; the lines go on a little behind the last mark.
+        sizes = range(SMALLEST, LARGEST + LARGEST // 16, 4 * D)
         powers = [1 << n for n in range(SMALLEST.bit_length() - 1, LARGEST.bit_length())]
         for order, color, line, mark in (
             ("fa1", drawing.BLUE, "-", "o"),
