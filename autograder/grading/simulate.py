@@ -48,8 +48,9 @@ def lay_out(bundle: Path, submission: Path, root: Path) -> None:
     os.chmod(root.parent, 0o711)
     try:
         with zipfile.ZipFile(bundle) as archive:
+            archive.getinfo("run_autograder")
             archive.extractall(root / "source")
-    except (OSError, zipfile.BadZipFile) as error:
+    except (OSError, KeyError, zipfile.BadZipFile) as error:
         raise KitError(f"{bundle}: {error}", "build it with: python -m release build") from None
     if not submission.exists():
         raise KitError(f"{submission}: there is no such file or folder",
