@@ -24,7 +24,7 @@ from autograder.checks.flash_attention.public import (
     run_bwd,
     run_fwd,
 )
-from autograder.kit.arrays import expect_unchanged
+from autograder.kit.arrays import expect_array, expect_unchanged
 from autograder.kit.check import check
 from autograder.kit.expect import expect_sequence
 from autograder.kit.questions import expect_answer
@@ -32,6 +32,8 @@ from autograder.kit.questions import expect_answer
 # N, Nk, d, dv, Br, Bc: one query, key or column; blocks of one; blocks larger than what they cut.
 SMALLEST = [(1, 1, 1, 1, 1, 1), (1, 7, 3, 1, 2, 3), (5, 1, 1, 2, 2, 4), (4, 9, 2, 1, 1, 1),
             (3, 10, 2, 4, 16, 32), (6, 23, 4, 2, 4, 9)]
+
+
 def drawn(rng, more: int | None = None, **settings) -> Case:
     """A case whose blocks divide neither N nor Nk; N is Nk + more when that is given."""
     Br, Bc = rng.integers(2, 7, 2)
@@ -51,8 +53,13 @@ def drawn_causal(rng) -> list[Case]:
     """Causal cases of N < Nk, N = Nk and N > Nk, with scales of either sign and of 0."""
     return [drawn_by_a_key(rng, 0), drawn_by_a_key(rng, 1, scale=0.0),
             drawn(rng, 0, causal=True, scale=-float(rng.uniform(0.3, 1.5))),
-            drawn(rng, int(rng.integers(1, 9)), causal=True),
+            drawn(rng, int(rng.integers(1, 9)), causal=True, scale=1.0),
             drawn_by_a_key(rng, 0, shift=-float(rng.uniform(1000, 9000)), scale=None)]
+
+
+def far_down(rng) -> Case:
+    """A causal case whose scores lie below any number that somebody writes for -inf."""
+    return drawn_by_a_key(rng, 0, shift=-4e9, scale=None)
 
 
 def _case(rng, N, Nk, Br, Bc, **settings) -> Case:
@@ -62,8 +69,9 @@ def _case(rng, N, Nk, Br, Bc, **settings) -> Case:
 
 
 def smallest(rng) -> list[Case]:
-    """The smallest cases, without and with a mask."""
-    return [Case(*sizes, causal=causal, rng=rng) for sizes in SMALLEST for causal in (False, True)]
+    """The smallest cases, without a mask and with one, and then with a scale of its own."""
+    return [Case(*sizes, causal=causal, scale=scale, rng=rng) for sizes in SMALLEST
+            for causal, scale in ((False, None), (True, 0.6))]
 
 
 def of_every_kind(rng, inputs: str, others: str = "") -> list[Case]:
@@ -129,8 +137,9 @@ def pieces(x, v, cuts):
        after=public.test_merging_in_either_order_gives_the_same_state)
 def test_merge_states_gives_the_right_state_on_inputs_that_you_have_not_seen(lab, rng):
     """merge_states gives the right state on inputs that you have not seen"""
-    for leading in ((12,), (4, 5), (2, 3, 2)):
-        x, v = drawn_scores(rng, *leading, n=10)
+    nothing = np.full(10, -np.inf), rng.normal(size=(10, 3))
+    others = (drawn_scores(rng, *leading, n=10) for leading in ((), (12,), (4, 5), (2, 3, 2)))
+    for x, v in (nothing, *others):
         left, right = pieces(x, v, (0, 5, 10))
         expect_state(lab.merge_states(left, right), oracle.state(x, v))
 
@@ -186,7 +195,7 @@ def test_fa1_gives_the_right_output_on_inputs_that_you_have_not_seen(lab, rng):
        after=public.test_fa1_gives_the_causal_output)
 def test_fa1_gives_the_right_causal_output_on_inputs_that_you_have_not_seen(lab, rng):
     """fa1 gives the right causal output on inputs that you have not seen"""
-    for case in drawn_causal(rng):
+    for case in (*drawn_causal(rng), far_down(rng)):
         O, _, _ = run_fwd(lab, case, "fa1")
         expect_O(case, O)
 
@@ -196,9 +205,10 @@ def test_fa1_gives_the_right_causal_output_on_inputs_that_you_have_not_seen(lab,
 def test_fa1_gives_the_right_log_sum_exp_on_inputs_that_you_have_not_seen(lab, rng):
     """fa1 gives the right log-sum-exp on inputs that you have not seen"""
     alike = Case(13, 13, 3, 2, 4, 5, causal=True, scale=0.0, rng=rng)
-    for case in (drawn(rng), drawn(rng), alike, *drawn_causal(rng)):
-        _, L, _ = run_fwd(lab, case, "fa1")
-        expect_L(case, L)
+    cases = [drawn(rng), drawn(rng), alike, *drawn_causal(rng), far_down(rng), *smallest(rng)]
+    results = lab.run_all([case.fwd(lab, "fa1") for case in cases])
+    for case, result in zip(cases, results, strict=True):
+        expect_L(case, expect_sequence(result, 3, "flash_fwd(...)")[1])
 
 
 @check(points=0.5, part="flash_fwd_fa1",
@@ -272,7 +282,7 @@ def test_fa2_gives_the_right_output_on_inputs_that_you_have_not_seen(lab, rng):
        after=public.test_fa2_gives_the_causal_output)
 def test_fa2_gives_the_right_causal_output_on_inputs_that_you_have_not_seen(lab, rng):
     """fa2 gives the right causal output on inputs that you have not seen"""
-    for case in drawn_causal(rng):
+    for case in (*drawn_causal(rng), far_down(rng)):
         O, _, _ = run_fwd(lab, case, "fa2")
         expect_O(case, O)
 
@@ -282,9 +292,10 @@ def test_fa2_gives_the_right_causal_output_on_inputs_that_you_have_not_seen(lab,
 def test_fa2_gives_the_right_log_sum_exp_on_inputs_that_you_have_not_seen(lab, rng):
     """fa2 gives the right log-sum-exp on inputs that you have not seen"""
     alike = Case(13, 13, 3, 2, 4, 5, causal=True, scale=0.0, rng=rng)
-    for case in (drawn(rng), drawn(rng), alike, *drawn_causal(rng)):
-        _, L, _ = run_fwd(lab, case, "fa2")
-        expect_L(case, L)
+    cases = [drawn(rng), drawn(rng), alike, *drawn_causal(rng), far_down(rng), *smallest(rng)]
+    results = lab.run_all([case.fwd(lab, "fa2") for case in cases])
+    for case, result in zip(cases, results, strict=True):
+        expect_L(case, expect_sequence(result, 3, "flash_fwd(...)")[1])
 
 
 @check(points=0.5, part="flash_fwd_fa2",
@@ -359,6 +370,8 @@ def test_flash_bwd_gives_the_right_causal_gradients_on_inputs_that_you_have_not_
     """flash_bwd gives the right causal gradients on inputs that you have not seen"""
     for case in drawn_causal(rng):
         expect_gradients(case, run_bwd(lab, case))
+    _, _, dV, _ = run_bwd(lab, case := far_down(rng))  # there dQ and dK are mere round-off
+    expect_array(dV, case.gradients.dV, "dV", case.right.score)
 
 
 @check(points=0.5, part="flash_bwd",

@@ -92,7 +92,8 @@ def _forward(call, order: str) -> list[Request]:
     *_, dead = (case.giving(nan_in(np.s_[j0:]), "K V").fwd(lab, order)
                 for case, _, j0 in dead_tiles([Case(**CACHED[0])]))
     return [
-        *(Run((case.fwd(lab, order),)) for case in [*_cases(), Case(**PLAIN, spread=1000.0)]),
+        *(Run((case.fwd(lab, order),)) for case in [*_cases(), Case(**PLAIN, spread=1000.0),
+                                                    Case(**PLAIN | {"N": 1})]),
         Run((Case(**PLAIN).fwd(lab, order), again.fwd(lab, order))),
         ArgumentsAfter(Case(**PLAIN).fwd(lab, order)),
         _memory(lambda case: case.fwd(lab, order)),
@@ -133,11 +134,13 @@ def _merging(merge) -> list[Request]:
     gaps[1][0][1:3], gaps[1][1][1:3], gaps[1][2][1:3] = -np.inf, 0.0, 0.0
     square = tuple(tuple(state) for state in segments(2, 2, 7, cut=3, dv=2)[:2])
     row = tuple(tuple(state) for state in segments(7, cut=3, dv=2)[:2])
+    empty = -np.inf, 0.0, np.zeros(2)
     high, low = ((m + by, l, o) for (m, l, o), by in ((left, 2000.0), (right, 2000.0)))
     return [
         Run((merge(left, right),)), Run((merge(*gaps),)), Run((merge(*square),)),
         Run((merge(*row),)), Run((merge(high, low),)),
-        Run((merge((*left[:2], None), (*right[:2], None)),)),
+        Run((merge((*left[:2], None), (*right[:2], None)),)), Run((merge(empty, empty),)),
+        Run((merge(*((*state[:2], None) for state in gaps)),)),
         Run((merge(left, right), merge(*other))),
         ArgumentsAfter(merge(left, right)), ArgumentsAfter(merge(right, left)),
     ]

@@ -48,7 +48,7 @@ def _fa2(call):
     for shape in shapes:
         for block_m in (None, 7, 24, 192):
             yield call.decode_attention_time(*shape, "fa2", block_m=block_m)
-        yield call.decode_attention_time(*shape, "fa2", call.H100_DEC, 3, elem=1)
+        yield call.decode_attention_time(*shape, "fa2", call.H100_DEC, 3, elem=0.5)
 
 
 def _fd(call):
@@ -59,6 +59,7 @@ def _fd(call):
             yield call.decode_attention_time(*shape, "fd", splits=splits)
             yield call.decode_attention_time(*shape, "fd", splits=splits, block_m=3)
         yield call.decode_attention_time(*shape, "fd", call.H100_DEC, 6, 100, elem=4)
+        yield call.decode_attention_time(*shape, "fd", splits=2, elem=0.5)
 
 
 def _gpus(call):
@@ -71,7 +72,7 @@ def _gpus(call):
         for work in (("fa2", 1, 4), ("fd", 1, 8), ("fd", 3, 90), ("fd", 2, 3)):
             method, splits, block_m = work
             yield call.decode_attention_time(2, 8, 2, 911, 48, method,
-                                             call.DecodeGPU("card", **card), splits, block_m)
+                                             call.DecodeGPU("A100", **card), splits, block_m)
 
 
 def answers(lab, term):
@@ -120,6 +121,8 @@ def diagnostics(call):
             ((1, 20, 5, 40000, 128), {"candidates": (20, 3, 7, 1, 14, 10, 21, 11)}),
             ((18, 32, 8, 9000, 64), {"candidates": (1, 2, 3)}),
             ((80, 32, 8, 4000, 128), {}),
+            ((20, 10, 10, 30000, 64), {"candidates": (2,)}),
+            ((1, 20, 5, 40000, 128), {"candidates": (10, 3, 20, 10, 20)}),
         )],
     }
 
@@ -160,6 +163,7 @@ def _telling(call):
     yield time(4, 54, 27, 2000, 128, "fd")
     yield time(3, 40, 5, 2000, 128, "fd", _card(call), splits=12, block_m=16, elem=1)
     yield time(4, 10, 4, 999, 64, "fd", splits=10, block_m=2)
+    yield time(1, 6, 2, 700, 64, "fa2", elem=0.5)
 
 
 def _card(call):
