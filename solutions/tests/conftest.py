@@ -14,7 +14,7 @@ except ModuleNotFoundError:  # Python 3.10
     import tomli as tomllib
 
 SOLUTIONS = Path(__file__).parent.parent
-TERM = SOLUTIONS.parent / "release" / "terms" / "2026-fall.toml"
+TERM = max((SOLUTIONS.parent / "release" / "terms").glob("*.toml"))  # the default term
 
 
 def load_lab(name, *modules):
