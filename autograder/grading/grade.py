@@ -6,8 +6,10 @@ Not here: how a class is walked through (classroom), or how a worker is confined
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -26,6 +28,8 @@ from autograder.kit.errors import KitError
 from autograder.kit.release import PACKAGE, Release
 from autograder.kit.run import Judge, Result, planned
 from autograder.worker import confine, limits
+
+MOST_LINES = 1_000  # of an answers.toml that is read line by line
 
 
 @dataclass(frozen=True)
@@ -85,8 +89,8 @@ class Grader:
             seed = self._seed(submission.digest)
             done[:] = planned(self.release.checks, seed)
             tests[:] = [results.as_test(result) for result in done]
-        answers = _answers(submission)
-        notes += [*submission.notes, *_problems(submission, answers)]
+        answers, unread = _answers(submission)
+        notes += dict.fromkeys([*submission.notes, *submission.problems.values(), *unread])
         staff |= {"seed": seed, "digest": submission.digest}
         with Scratch(self.nursery.uid) as scratch:
             lab = self._lab(submission, answers, scratch)
@@ -164,20 +168,30 @@ def handed_out(release: Release, files: list[str]) -> dict[str, str]:
             for name in files}
 
 
-def _answers(submission: intake.Submission) -> dict[str, Any] | str:
+def _answers(submission: intake.Submission) -> tuple[dict[str, Any] | str, list[str]]:
+    """The written answers, or why there are none; what to say of it where hidden checks won't."""
     if submission.answers is None:
-        return submission.problems.get("answers.toml", "answers.toml was not found")
+        problem = submission.problems.get("answers.toml", "answers.toml was not found")
+        return problem, [problem]
     try:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10
         import tomli as tomllib
     try:
-        return tomllib.loads(submission.answers)
+        return tomllib.loads(submission.answers), []
     except (ValueError, RecursionError) as error:  # TOMLDecodeError, integers without end
-        return f"answers.toml can't be read: {error}"
+        problem = f"answers.toml can't be read: {error}"
+        answers = _line_by_line(submission.answers, tomllib.loads)
+        return (answers, [f"{problem}; each of its lines was read alone"]) if answers else (
+            problem, [problem])
 
 
-def _problems(submission: intake.Submission, answers: dict[str, Any] | str) -> list[str]:
-    """What can't be graded at all, for the student: hidden checks that need it won't say so."""
-    unread = [answers] if isinstance(answers, str) else []
-    return list(dict.fromkeys([*submission.problems.values(), *unread]))
+def _line_by_line(text: str, loads: Callable[[str], dict]) -> dict[str, Any]:
+    """The answers of a file that is no TOML as a whole; one that can't be read stays a text."""
+    answers = {}
+    for line in text.splitlines()[:MOST_LINES]:
+        if found := re.match(r"\s*(\w+)\s*=\s*(.*)", line):
+            answers[found[1]] = found[2][:80]
+            with contextlib.suppress(ValueError, RecursionError):
+                answers |= loads(line)
+    return answers

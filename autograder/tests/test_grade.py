@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -113,6 +114,27 @@ def test_what_is_handed_in_is_run_and_not_the_solution(graders, tmp_path):
                       "    return result | {'t': 0.0} if mode == 'kernels' else result\n")
     got = points(graders("megakernel").grade(path))
     assert got["timeline_kernels"] < 8 and got["timeline_megakernel"] == 9
+
+
+def test_an_answer_that_cannot_be_read_costs_itself_and_no_other(graders, tmp_path):
+    path = submission(tmp_path, "flash_attention")
+    answers = (path / "answers.toml").read_text(encoding="utf-8")
+    for bad in ("68,157,440", "2**20", '"unfinished', "about 4", "9" * 6000):
+        changed = re.sub(r"(?m)^(q1_fa1_elements = ).*$", rf"\g<1>{bad}", answers)
+        (path / "answers.toml").write_text(changed, encoding="utf-8")
+        graded = graders("flash_attention").grade(path)
+        assert points(graded)["questions"] == 4.5
+        assert "; each of its lines was read alone" in graded.content["output"]
+    (path / "answers.toml").write_text("essay: none", encoding="utf-8")
+    assert points(graders("flash_attention").grade(path))["questions"] == 0
+
+
+def test_small_objects_weigh_what_they_weigh_and_not_what_tracing_them_takes(graders, tmp_path):
+    path = submission(tmp_path, "flash_attention", flash_forward="+_fwd = flash_fwd\n\n\n"
+                      "def flash_fwd(*args, **kwargs):\n"
+                      "    small = [float(i) for i in range(20_000)]\n"
+                      "    return small and _fwd(*args, **kwargs)\n")
+    assert graders("flash_attention").grade(path).score == 60
 
 
 def test_the_same_work_draws_the_same_inputs_and_gets_the_same_result(graders, tmp_path):
