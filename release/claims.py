@@ -62,8 +62,10 @@ def mistakes_are_caught_and_named(solution: Solution) -> Claim:
             named += bool(verdict.names() & _ids_with_hint(mistakes, mistake.hint))
         report.count("mistakes caught", caught, len(mistakes), solution.lab)
         report.count("mistakes named", named, len(mistakes), solution.lab)
+        unnamed = ", ".join(v.trial.id for v in verdicts if not v.names())
+        if unnamed:
+            print(f"{'':18} not named: {unnamed}")
         if named < NAMED_AT_LEAST * len(mistakes):
-            unnamed = ", ".join(v.trial.id for v in verdicts if not v.names())
             report.fail(f"{solution.lab}: fewer than {NAMED_AT_LEAST:.0%} are named, not {unnamed}")
 
     return Claim(trials, conclude)

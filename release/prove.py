@@ -44,7 +44,7 @@ def check() -> int:
     for failure in report.failures:
         print(f"FAIL {failure}")
     print("the release is sound" if not report.failures else
-          f"{len(report.failures)} findings; the release is not sound")
+          f"the release is not sound: {len(report.failures)} to mend")
     return 1 if report.failures else 0
 
 
@@ -66,13 +66,14 @@ def _leaks(solution: Solution, built: Path, report: Report) -> None:
     """Nothing that students get holds a solution line, a hidden check or a secret."""
     lab, dist, hidden = solution.lab, built / "dist", leaks.Hidden(solution)
     secrets = (read_term().grading["seed"],)
-    found = leaks.scan(leaks.read(built / "assignments" / lab), hidden, secrets)
-    found += leaks.scan(_file(dist / f"{lab}-student.zip"), hidden, secrets)
-    found += leaks.scan(leaks.read(dist / "nbgrader" / "release" / lab), hidden, secrets)
-    found += leaks.scan_solution_lines(_file(dist / f"{lab}-gradescope.zip"), hidden)
-    for finding in found:
-        report.fail(f"leak: {lab}: {finding}")
-    report.count("leaks", len(found), 0, lab)
+    scans = [leaks.scan(leaks.read(built / "assignments" / lab), hidden, secrets),
+             leaks.scan(_file(dist / f"{lab}-student.zip"), hidden, secrets),
+             leaks.scan(leaks.read(dist / "nbgrader" / "release" / lab), hidden, secrets),
+             leaks.scan_solution_lines(_file(dist / f"{lab}-gradescope.zip"), hidden)]
+    for found in scans:
+        for finding in found:
+            report.fail(f"leak: {lab}: {finding}")
+    report.count("artefacts without a leak", sum(not found for found in scans), len(scans), lab)
 
 
 def _file(path: Path) -> dict[str, bytes]:
