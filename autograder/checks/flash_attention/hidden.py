@@ -31,7 +31,7 @@ from autograder.kit.questions import expect_answer
 
 # N, Nk, d, dv, Br, Bc: one query, key or column; blocks of one; blocks larger than what they cut.
 SMALLEST = [(1, 1, 1, 1, 1, 1), (1, 7, 3, 1, 2, 3), (5, 1, 1, 2, 2, 4), (4, 9, 2, 1, 1, 1),
-            (3, 10, 2, 4, 16, 32), (6, 23, 4, 2, 4, 9)]
+            (5, 9, 2, 3, 1, 4), (6, 8, 3, 2, 4, 1), (3, 10, 2, 4, 16, 32), (6, 23, 4, 2, 4, 9)]
 
 
 def drawn(rng, more: int | None = None, **settings) -> Case:
