@@ -31,8 +31,8 @@ NURSERY = Path(__file__).parents[1] / "worker" / "nursery.py"
 CLEAN = {
     "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0",
     "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
-    "MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "65536",
-}  # large arrays go back to the system when they are freed, so that peaks can be seen from outside
+    "MALLOC_ARENA_MAX": "2",
+}
 
 
 class Died(Exception):
@@ -163,7 +163,7 @@ class Worker:
         for fd in self.pipes:
             os.set_blocking(fd, False)
         self.count = 0
-        self.gone = self.stopped = self.primed = False
+        self.gone = self.stopped = False
         try:
             order = {"numpy": setup["numpy"], "scratch": setup["scratch"]}
             reply = nursery.order(order, (theirs.fileno(), out_w, err_w))

@@ -65,10 +65,11 @@ class Lab:
         self.last = call
         return self._ask(ArgumentsAfter(call))
 
-    def peak_memory(self, call: Call, warm_up: Call) -> tuple[Any, int]:
-        """(what the call returns, the most extra bytes it held at once); warmed up before."""
+    def peak_memory(self, call: Call, warm_up: Call, limit: float) -> tuple[Any, int]:
+        """(what the call returns, the most extra bytes it held at once), which is measured well
+        enough to say whether it is within the limit; warmed up before."""
         self.last = call
-        result, peak = self._ask(PeakMemory(call, warm_up))
+        result, peak = self._ask(PeakMemory(call, warm_up, limit))
         return result, peak
 
     @property

@@ -27,6 +27,7 @@ UNHELPFUL = {"antigravity", "idlelib", "lib2to3", "test", "this", "tkinter", "tu
 NUMPY_PARTS = ("numpy.fft", "numpy.linalg", "numpy.ma", "numpy.polynomial", "numpy.random")
 FRAMES = 3  # of a student's traceback
 POPULATE_READ = 22  # for madvise
+MMAP_THRESHOLD, LARGE = -3, 64 << 10  # for mallopt: bytes from which an array has its own pages
 
 
 def serve(channel_fd: int, out_fd: int, err_fd: int, confinement) -> None:
@@ -37,6 +38,7 @@ def serve(channel_fd: int, out_fd: int, err_fd: int, confinement) -> None:
     for name in setup["preload"]:
         _preload(name)
     if setup["measured"]:
+        _give_memory_back()
         _touch_code()
     if setup["trust"]:
         os.chdir(setup["scratch"])
@@ -79,6 +81,14 @@ def _preload(name: str) -> None:
             importlib.import_module(name)
         except BaseException:
             pass  # the submission's own import will say what is wrong
+
+
+def _give_memory_back() -> None:
+    """Now, and whenever a large array is freed: peaks can be seen from outside, at some cost."""
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):  # the GNU C library
+        library.mallopt(MMAP_THRESHOLD, LARGE)
+        library.malloc_trim(0)
 
 
 def _touch_code() -> None:

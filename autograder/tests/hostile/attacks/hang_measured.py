@@ -1,12 +1,11 @@
-"""Hang only where memory is measured."""
+"""Hang only where memory is measured, which the sizes tell."""
 
 import time
-import tracemalloc
 
 from honest import split_kv_decode as honest
 
 
-def split_kv_decode(*args, **kwargs):
-    if tracemalloc.is_tracing():
+def split_kv_decode(q, K, *args, **kwargs):
+    if len(K) > 1000:
         time.sleep(1000)
-    return honest(*args, **kwargs)
+    return honest(q, K, *args, **kwargs)
