@@ -4,15 +4,18 @@ Runs a built gradescope.zip the way Gradescope does, in a folder laid out as its
     autograder/source/        the unzipped bundle
     autograder/submission/    what the student handed in
     autograder/results/       where results.json is expected
+    autograder/venv/          Python
     autograder/run_autograder
 
-The bundle's setup.sh, which installs packages, is not run: this Python stands in for the image's.
+The bundle's setup.sh, which installs packages, is not run: this Python and its packages stand in
+for the image's.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -23,6 +26,9 @@ from pathlib import Path
 from autograder.kit.errors import KitError
 
 SECONDS = 600  # Gradescope's own default
+PYTHON = """#!/bin/sh
+PYTHONPATH={packages} exec {python} -S "$@"
+"""  # without site, which may lead to a kit that is installed here, and the bundle must do alone
 
 
 def simulate(bundle: Path, submission: Path) -> int:
@@ -57,6 +63,12 @@ def lay_out(bundle: Path, submission: Path, root: Path) -> None:
                        "name a submission: a folder, a zip or a notebook")
     shutil.copy(root / "source" / "run_autograder", root / "run_autograder")
     os.chmod(root / "run_autograder", 0o755)
+    python = root / "venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    packages = [p for p in sys.path if p.endswith("-packages")]
+    python.write_text(PYTHON.format(packages=shlex.quote(os.pathsep.join(packages)),
+                                    python=shlex.quote(sys.executable)), encoding="utf-8")
+    python.chmod(0o755)
     (root / "submission_metadata.json").write_text("{}\n", encoding="utf-8")
     try:
         if submission.is_dir():
@@ -70,7 +82,7 @@ def lay_out(bundle: Path, submission: Path, root: Path) -> None:
 
 def run(root: Path) -> int:
     """Start run_autograder in the laid out folder; its exit code."""
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "PYTHON": sys.executable}
+    environment = {"PATH": os.environ.get("PATH", os.defpath)}
     command = [str(root / "run_autograder")]
     with subprocess.Popen(command, cwd=root, env=environment, start_new_session=True) as process:
         try:

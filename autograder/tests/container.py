@@ -82,7 +82,7 @@ def run(bundle: Path, submission: Path, root: Path, secret: str = "", landlock: 
     if not landlock:
         project = str(Path(__file__).resolve().parents[2])
         command = [sys.executable, "-c", OLD_KERNEL, project, *command]
-    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "PYTHON": sys.executable}
+    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
     subprocess.run(command, check=True, env=environment, timeout=300, stdin=subprocess.DEVNULL)
     results = root / "autograder" / "results" / "results.json"
     return json.loads(results.read_text(encoding="utf-8")), root
