@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 import sys
+from contextlib import closing
 from pathlib import Path
 
 from autograder.kit.errors import KitError
@@ -22,17 +23,17 @@ EXAMPLES = """lines to paste:
 def grade(lab: str, path: Path, json: Path | None = None, seed: int | None = None,
           trust: bool = False, verbose: bool = False) -> int:
     """Grade one submission as Gradescope would: a table here, results.json in FILE."""
-    from autograder.grading import results, table
-    from autograder.grading.grade import Grader
+    from autograder.grading.process import nursery_for
     from autograder.kit.release import release_of
 
-    grader = Grader(release_of(lab), trust)
-    try:
+    release = release_of(lab)
+    with closing(nursery_for(release)) as nursery:  # it starts while this process loads the rest
+        from autograder.grading import results, table
+        from autograder.grading.grade import Grader
+
         save = (lambda content: results.write(json, content)) if json else (lambda content: None)
-        graded = grader.grade(path, seed, save)
+        graded = Grader(release, trust, nursery).grade(path, seed, save)
         save(graded.content)
-    finally:
-        grader.close()
     print(table.render(graded, lab, verbose))
     return 0
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from autograder.classroom.submissions import Handed
 from autograder.grading import intake
-from autograder.grading.grade import handed_out, wanted_by
+from autograder.grading.grade import wanted_by
 from autograder.kit.release import PACKAGE, Release
 
 K, WINDOW = 25, 6  # characters of filtered code in a fingerprint; of 6 in a row one is kept
@@ -81,7 +81,7 @@ def find(release: Release, works: list[tuple[str, Path]]) -> Alike:
     import numpy as np
 
     wanted = wanted_by(release)
-    stub = _joined(handed_out(release, list(wanted.students)))
+    stub = _joined(release.handed_out(list(wanted.students)))
     known = np.array(sorted(_fingerprint(stub, 1).hashes))
     by_text: dict[str, list[str]] = {}
     prints, paths = [], {}

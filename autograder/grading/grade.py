@@ -21,7 +21,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from autograder.grading import intake, results
-from autograder.grading.process import Nursery
+from autograder.grading.process import Nursery, nursery_for
 from autograder.grading.remote import RemoteLab, setup_for
 from autograder.kit import message
 from autograder.kit.errors import KitError
@@ -46,16 +46,21 @@ class Graded:
 
 
 class Grader:
-    """Grades submissions of one release, one after another, with a nursery kept warm."""
+    """
+    Grades submissions of one release, one after another, with a nursery kept warm.
 
-    def __init__(self, release: Release, trust: bool = False):
+    Args:
+        trust: leave submissions unconfined
+        nursery: one that has been started already
+    """
+
+    def __init__(self, release: Release, trust: bool = False, nursery: Nursery | None = None):
         refuse_unconfined(trust)
         self.release = release
         self.trust = trust
-        stubs = handed_out(release, release.about["students"])
-        self.nursery = Nursery(numpy=any("numpy" in text for text in stubs.values()))
+        self.nursery = nursery or nursery_for(release)
         self.wanted = wanted_by(release)
-        self.given = handed_out(release, release.about["given"])
+        self.given = release.handed_out(release.about["given"])
 
     def close(self) -> None:
         """End the nursery."""
@@ -160,12 +165,6 @@ def wanted_by(release: Release) -> intake.Wanted:
     about = release.about
     return intake.Wanted(students=tuple(about["students"]), given=tuple(about["given"]),
                          functions=about["functions"], lab=release.lab, names=release.names)
-
-
-def handed_out(release: Release, files: list[str]) -> dict[str, str]:
-    """The named files as students got them."""
-    return {name: (release.folder / "handed_out" / name).read_text(encoding="utf-8")
-            for name in files}
 
 
 def _answers(submission: intake.Submission) -> tuple[dict[str, Any] | str, list[str]]:

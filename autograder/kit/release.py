@@ -46,6 +46,11 @@ class Release:
         """Public name -> the lab's module that defines it."""
         return self.about["names"]
 
+    def handed_out(self, files: list[str]) -> dict[str, str]:
+        """The named files as students got them."""
+        return {name: (self.folder / "handed_out" / name).read_text(encoding="utf-8")
+                for name in files}
+
     @cached_property
     def public(self) -> list[Check]:
         """The public checks."""

@@ -18,6 +18,7 @@ import stat
 import sys
 import time
 from pathlib import Path
+from typing import NoReturn
 
 ORDER = 64 << 10  # bytes of one order
 LATER = ("numpy.fft", "numpy.linalg", "numpy.ma", "numpy.random", "concurrent.futures.thread",
@@ -26,7 +27,7 @@ LATER = ("numpy.fft", "numpy.linalg", "numpy.ma", "numpy.random", "concurrent.fu
 # another user where only root may read the interpreter
 
 
-def main(control_fd: int, numpy_home: str, *at_once: str) -> None:
+def main(control_fd: int, numpy_home: str, *at_once: str) -> NoReturn:
     """Serve orders until the grader closes the socket; then end every worker."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever the grader does with it
     sys.path.append(str(Path(__file__).resolve().parents[2]))
@@ -73,6 +74,7 @@ def main(control_fd: int, numpy_home: str, *at_once: str) -> None:
     outer = os.path.dirname(scratch)
     if os.path.basename(outer).startswith("grading-"):  # a grader that was killed left it
         importlib.import_module("shutil").rmtree(outer, ignore_errors=True)
+    os._exit(0)  # the grader waits, and there is nothing to tidy up
 
 
 def _next_order(control: socket.socket) -> tuple[bytes, list[int]]:
