@@ -296,6 +296,7 @@ def stubs(found: Mapping[str, Outline]) -> set[str]:
     return known
 
 
+@lru_cache(maxsize=16)  # the same files are looked at from several sides
 def outlines(text: str) -> dict[str, Outline]:
     """The outlines of the functions that the text defines; none when it does not parse."""
     try:
