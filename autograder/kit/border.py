@@ -296,7 +296,7 @@ def _hashable(key: Any) -> Any:
 
 def frame(header: dict, buffers: list[bytes]) -> bytes:
     """A message for the socket: lengths, a JSON header, the raw buffers."""
-    text = json.dumps({**header, "sizes": [len(b) for b in buffers]}, allow_nan=False).encode()
+    text = _write({**header, "sizes": [len(b) for b in buffers]}).encode()
     return b"".join([struct.pack("<II", len(text), sum(map(len, buffers))), text, *buffers])
 
 
@@ -316,7 +316,7 @@ def open_frame(header: bytes, payload: bytes) -> tuple[dict, list[bytes]]:
     if header.count(b",") + header.count(b"[") + header.count(b"{") > MARKS:
         raise NotPlain(f"an answer of more than {ITEMS} entries")
     try:
-        tree = json.loads(header, parse_int=_whole)
+        tree = _read(header.decode())
         sizes = tree.pop("sizes")
         if any(type(n) is not int or n < 0 for n in sizes) or sum(sizes) != len(payload):
             raise NotPlain("an answer whose sizes do not fit")
@@ -333,3 +333,7 @@ def _whole(digits: str) -> int:
     if len(digits) > DIGITS + 1:
         raise ValueError("too many digits")
     return int(digits)
+
+
+_read = json.JSONDecoder(parse_int=_whole).decode  # made once: there are many small frames
+_write = json.JSONEncoder(allow_nan=False).encode
