@@ -161,7 +161,7 @@ ATTACKS = {
     "hold another process by a descriptor": "os.pidfd_open(victim)",
     "change another process's limits":
         "import resource; resource.prlimit(victim, resource.RLIMIT_CORE, (0, 0))",
-    "slow another process down": "os.setpriority(os.PRIO_PROCESS, victim, 5)",
+    "slow another process down": "os.setpriority(os.PRIO_PROCESS, victim, 19)",
     "bind another process to a core": "os.sched_setaffinity(victim, {0})",
     "outlive its parent": LIBC + "syscall({'x86_64': 157}.get(os.uname().machine, 167), 1, 0)",
     # processes of its own
