@@ -17,7 +17,6 @@ from functools import lru_cache
 from queue import Queue
 from typing import Any
 
-from autograder.grading.grade import Scratch
 from autograder.grading.process import Nursery
 from autograder.grading.remote import RemoteLab, setup_for
 from autograder.kit.calls import call
@@ -67,7 +66,7 @@ class Bench:
         sources = {name: text for name, text in sources.items() if name != FIGURES}
         nursery = self.free.get()
         try:
-            with Scratch(None) as scratch:
+            with nursery.scratch() as scratch:
                 setup = setup_for(sources, {}, names, scratch, None, True)
                 lab = RemoteLab(nursery, setup, {}, {}, _compiled(sources))
                 try:

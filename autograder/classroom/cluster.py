@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from distributed import Client, KilledWorker, as_completed
+from distributed import Client, KilledWorker, as_completed, get_worker
 
 from autograder.classroom.graders import Steady, broken
 from autograder.classroom.kept import grader_hash
@@ -89,7 +89,7 @@ def grade_one(lab: str, here: str, packed: Packed, trust: bool) -> tuple[str, st
         _own.lab = (lab, trust)
     if _own.hash != here:
         return _own.hash, None
-    with tempfile.TemporaryDirectory(prefix="regrade-") as folder:
+    with tempfile.TemporaryDirectory(dir=get_worker().local_directory) as folder:
         return here, _own.steady.text(unpack(packed, Path(folder)))
 
 

@@ -2,7 +2,8 @@
 The results that a regrade keeps on disk: one file a submission, valid or not there.
 
 A result counts as done when this release's grader made it of just this work and nothing of it was
-the grader's fault. Results of another release are set aside, never mixed in and never lost.
+the grader's fault. Results of another release are set aside, never mixed in and never lost. What a
+regrade that was killed has left in its folder is gone when the next one starts.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ class Kept:
         self.wanted = wanted_by(release)
         self.release = release
         self.folder = out / "results"
+        self.scratch = out / ".scratch"
         self.notes: list[str] = []
         out.mkdir(parents=True, exist_ok=True)
         self._lock = (out / ".lock").open("w", encoding="utf-8")
@@ -43,6 +46,8 @@ class Kept:
         self.folder.mkdir(exist_ok=True)
         for part in self.folder.glob(".*.part"):
             part.unlink()
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        self.scratch.mkdir(mode=0o700)
 
     def path(self, handed: Handed) -> Path:
         """Where the submission's result is or will be."""
@@ -68,6 +73,7 @@ class Kept:
 
     def close(self) -> None:
         """Let others regrade into the folder."""
+        shutil.rmtree(self.scratch, ignore_errors=True)
         self._lock.close()
 
     def _set_aside(self, out: Path) -> None:

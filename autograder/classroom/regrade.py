@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -37,12 +36,12 @@ def regrade(lab: str, export: Path, out: Path, workers: int, scheduler: str | No
 
 def _regrade(release: Release, export: Path, out: Path, workers: int, scheduler: str | None,
              trust: bool) -> int:
-    with tempfile.TemporaryDirectory(prefix="regrade-") as folder, \
-            closing(Kept(out, release)) as kept:
-        nothing = Path(folder) / "nothing"
+    submissions.expect_export(export)
+    with closing(Kept(out, release)) as kept:
+        nothing = kept.scratch / "nothing"
         nothing.mkdir()
         handed = [one if one.path else replace(one, path=nothing) for one in
-                  submissions.read_export(submissions.unpacked(export, Path(folder) / "export"))]
+                  submissions.read_export(submissions.unpacked(export, kept.scratch / "export"))]
         for note in kept.notes:
             print(note)
         todo = [one for one in handed if not kept.has(one)]

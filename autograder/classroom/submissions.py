@@ -60,6 +60,13 @@ def read_export(export: Path) -> list[Handed]:
                                           part) for part in re.split(r"(\d+)", h.id)])
 
 
+def expect_export(export: Path) -> None:
+    """KitError unless it is a folder or a zip."""
+    if not (export.is_dir() or zipfile.is_zipfile(export)):
+        raise KitError(f"{export}: there is no such folder and no such zip",
+                       "name a Gradescope export, or a folder with one entry a student")
+
+
 def unpacked(export: Path, into: Path) -> Path:
     """The export, or the folder that its zip was unpacked to."""
     if not export.is_file():
@@ -74,9 +81,6 @@ def unpacked(export: Path, into: Path) -> Path:
 
 def _root(export: Path) -> Path:
     """The folder itself, or the one in it that an unzipped export consists of."""
-    if not export.is_dir():
-        raise KitError(f"{export}: there is no such folder",
-                       "name a Gradescope export, or a folder with one entry a student")
     inner = [p for p in export.iterdir() if _is_submission(p)]
     if len(inner) == 1 and _metadata_file(inner[0]) and not _metadata_file(export):
         return inner[0]

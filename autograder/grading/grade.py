@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import re
-import shutil
 import stat
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -97,7 +94,7 @@ class Grader:
         answers, unread = _answers(submission)
         notes += dict.fromkeys([*submission.notes, *submission.problems.values(), *unread])
         staff |= {"seed": seed, "digest": submission.digest}
-        with Scratch(self.nursery.uid) as scratch:
+        with self.nursery.scratch() as scratch:
             lab = self._lab(submission, answers, scratch)
             judge = Judge(lab, self.release.frozen_for, seed, self._diagnosis())
             try:
@@ -126,25 +123,6 @@ class Grader:
         setup = setup_for(submission.sources, self.given, self.release.names, scratch,
                           self.nursery.uid, self.trust)
         return RemoteLab(self.nursery, setup, answers, submission.problems)
-
-
-class Scratch:
-    """A folder that the submission may write to, gone afterwards."""
-
-    def __init__(self, uid: int | None):
-        self.uid = uid
-
-    def __enter__(self) -> str:
-        self.outer = tempfile.mkdtemp(prefix="grading-")
-        os.chmod(self.outer, 0o711)
-        inner = os.path.join(self.outer, "scratch")
-        os.mkdir(inner, 0o700)
-        if self.uid is not None:
-            os.chown(inner, self.uid, self.uid)
-        return inner
-
-    def __exit__(self, *error) -> None:
-        shutil.rmtree(self.outer, ignore_errors=True)
 
 
 def refuse_unconfined(trust: bool) -> None:

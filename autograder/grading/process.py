@@ -10,11 +10,14 @@ import contextlib
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -59,6 +62,8 @@ class Nursery:
     def __init__(self, numpy: bool = False):
         self.numpy = numpy
         self.uid, self.claim = _own_user() if confine.available().uids else (None, None)
+        self.folder = tempfile.mkdtemp(prefix="grading-")
+        os.chmod(self.folder, 0o711)
         self._launch()
 
     def _launch(self) -> None:
@@ -67,7 +72,7 @@ class Nursery:
         home = str(Path(find_spec("numpy").origin).parents[1])
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-B", "-X", "utf8", str(NURSERY), str(theirs.fileno()),
-             home, *(["numpy"] if self.numpy else [])],
+             self.folder, home, *(["numpy"] if self.numpy else [])],
             pass_fds=[theirs.fileno()], env=CLEAN, cwd="/", stdin=subprocess.DEVNULL,
             start_new_session=True)
         theirs.close()
@@ -89,8 +94,20 @@ class Nursery:
         self.asked = False
         return json.loads(line)
 
+    @contextlib.contextmanager
+    def scratch(self) -> Iterator[str]:
+        """A folder that one submission may write to, gone afterwards."""
+        inner = tempfile.mkdtemp(dir=self.folder)
+        if self.uid is not None:
+            os.chown(inner, self.uid, self.uid)
+        try:
+            yield inner
+        finally:
+            shutil.rmtree(inner, ignore_errors=True)
+
     def restart(self) -> None:
-        """Take a new process; the workers of the old one ended with it."""
+        """Take a new process; the workers of the old one end with it."""
+        self.process.kill()
         self._end()
         self._launch()
 
@@ -101,6 +118,7 @@ class Nursery:
 
     def close(self) -> None:
         """End the nursery and every worker it still has."""
+        shutil.rmtree(self.folder, ignore_errors=True)
         self._end()
         if self.claim:
             self.claim.close()
@@ -172,8 +190,7 @@ class Worker:
         self.count = 0
         self.gone = self.stopped = False
         try:
-            order = {"numpy": setup["numpy"], "scratch": setup["scratch"]}
-            reply = nursery.order(order, (theirs.fileno(), out_w, err_w))
+            reply = nursery.order({"numpy": setup["numpy"]}, (theirs.fileno(), out_w, err_w))
             if "pid" not in reply:
                 raise RuntimeError(f"a worker did not start: {reply['error']}")
             self.pid = reply["pid"]

@@ -32,7 +32,9 @@ QUIET = ["--no-dashboard", "--host", "127.0.0.1"]
 def dask(*arguments: str, said: Path) -> subprocess.Popen:
     with said.open("w", encoding="utf-8") as file:
         return subprocess.Popen([sys.executable, "-m", *arguments, *QUIET], cwd=ROOT, stdout=file,
-                                stderr=file, env={**os.environ, "OMP_NUM_THREADS": "1"})
+                                stderr=file, env={
+                                    **os.environ, "OMP_NUM_THREADS": "1",
+                                    "DASK_TEMPORARY_DIRECTORY": str(said.parent)})
 
 
 def wait_for(what, seconds: float = 60):

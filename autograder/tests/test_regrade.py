@@ -235,7 +235,7 @@ def test_a_killed_regrade_leaves_no_process_and_goes_on_where_it_was(regraded, t
 
     assert f"{len(before)} of {len(made)} submissions are graded already" in done.stdout
     assert all((p.stat().st_ino, p.stat().st_mtime_ns) == was for p, was in before.items())
-    assert not list((out / "results").glob(".*"))
+    assert not list((out / "results").glob(".*")) and not (out / ".scratch").exists()
     for path in (whole / "results").glob("*.json"):
         other = out / "results" / path.name
         assert without_times(other.read_text(encoding="utf-8")) == without_times(
@@ -470,13 +470,14 @@ def test_a_tool_error_is_two_lines(tmp_path):
     (tmp_path / "no.zip").write_text("no zip", encoding="utf-8")
     for export, more, said in [
         (tmp_path / "gone", (), "gone: there is no such folder"),
+        (tmp_path / "no.zip", (), "no.zip: there is no such folder and no such zip"),
         (empty, (), "empty: there is no submission in it"),
         (broken, (), "submission_metadata.yml: while parsing"),
-        (tmp_path / "no.zip", (), "no.zip: File is not a zip file"),
     ]:
         done = run(export, tmp_path / "out", *more)
         assert done.returncode == 2
         assert said in done.stderr and done.stderr.count("\n") == 2, done.stderr
+        assert (tmp_path / "out").exists() == export.is_dir()
 
 
 def test_a_folder_that_can_not_be_written_to_is_a_tool_error(few, tmp_path):

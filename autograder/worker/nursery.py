@@ -27,7 +27,7 @@ LATER = ("numpy.fft", "numpy.linalg", "numpy.ma", "numpy.random", "concurrent.fu
 # another user where only root may read the interpreter
 
 
-def main(control_fd: int, numpy_home: str, *at_once: str) -> NoReturn:
+def main(control_fd: int, folder: str, numpy_home: str, *at_once: str) -> NoReturn:
     """Serve orders until the grader closes the socket; then end every worker."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever the grader does with it
     sys.path.append(str(Path(__file__).resolve().parents[2]))
@@ -37,7 +37,6 @@ def main(control_fd: int, numpy_home: str, *at_once: str) -> NoReturn:
     confinement = confine.prepare(confine.readable_paths(numpy_home))
     control = socket.socket(fileno=control_fd)
     alive: set[int] = set()
-    scratch = ""
     if at_once:
         _load_numpy(numpy_home)
     while True:
@@ -57,7 +56,6 @@ def main(control_fd: int, numpy_home: str, *at_once: str) -> NoReturn:
         else:
             if order["numpy"]:
                 _load_numpy(numpy_home)
-            scratch = order["scratch"]
             try:
                 pid = _fork(control, fds, confinement, serve)
             except OSError as error:  # no more processes, no more memory
@@ -71,9 +69,8 @@ def main(control_fd: int, numpy_home: str, *at_once: str) -> NoReturn:
             break
     for pid in alive:
         _end(pid)
-    outer = os.path.dirname(scratch)
-    if os.path.basename(outer).startswith("grading-"):  # a grader that was killed left it
-        importlib.import_module("shutil").rmtree(outer, ignore_errors=True)
+    if os.path.isdir(folder):  # a grader that was killed has left it
+        importlib.import_module("shutil").rmtree(folder, ignore_errors=True)
     os._exit(0)  # the grader waits, and there is nothing to tidy up
 
 
