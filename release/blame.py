@@ -23,7 +23,7 @@ AGAIN = "mend that, then run the command again; the old release is whole"
 def blamed(error: Exception) -> KitError | None:
     """The error as a tool error; None when nothing that people write or own is at fault."""
     if isinstance(error, KitError):
-        return error
+        return error if error.__cause__ is None else blamed(error.__cause__)
     if isinstance(error, OSError) and error.filename:
         return KitError(f"{shown_path(error.filename)}: {error.strerror}", AGAIN)
     if isinstance(error, SyntaxError) and _written(error.filename):

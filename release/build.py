@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -88,7 +88,7 @@ def _build_lab(solution: Solution, pictures: Future[Files], term: Term, language
     stored = package.frozen_files(solution, values, about)
     figures = _figures(solution, term, about, bench)
     draft = package.student_files(solution, term, figures, stored)
-    pages = notebook.make(solution, draft, language, _checks(lab, term))
+    pages = notebook.make(solution, draft, language, _checks(solution, term))
     extra = {f"{lab}.ipynb": pages.student} | {
         f"figures/{name}": data for name, data in pictures.result().items()}
     about["version"] = _hash({**package.grader_files(lab), **stored, **draft, **extra})[:8]
@@ -112,7 +112,7 @@ def _refuse_doubts(solution: Solution, term: Term, bench: Bench) -> None:
 
 def _about(solution: Solution, term: Term) -> dict[str, Any]:
     """lab.json without its version."""
-    checks = _checks(solution.lab, term)
+    checks = _checks(solution, term)
     parts: dict[str, float] = {}
     for check in checks:
         parts[check.part] = parts.get(check.part, 0) + check.points
@@ -125,16 +125,16 @@ def _about(solution: Solution, term: Term) -> dict[str, Any]:
     }
 
 
-def _checks(lab: str, term: Term) -> list:
-    public, hidden = (module_of(lab, audience) for audience in ("public", "hidden"))
+def _checks(solution: Solution, term: Term) -> list:
+    public, hidden = (module_of(solution.lab, audience) for audience in ("public", "hidden"))
     for module in (public, hidden):
         for function in [f for f in vars(module).values() if hasattr(f, "__weight__")]:
-            _refuse_check(function)
+            _refuse_check(function, solution.functions)
     return checks_of(public) + checks_of(hidden, term.grading["hidden_visibility"])
 
 
-def _refuse_check(function: Callable) -> None:
-    """KitError for a check that no grader could show or count."""
+def _refuse_check(function: Callable, functions: Iterable[str]) -> None:
+    """KitError for a check that no grader could show or count; `functions` are students'."""
     place = f"{shown_path(function.__code__.co_filename)}:{function.__code__.co_firstlineno}"
     points, sentence = function.__weight__, (function.__doc__ or "").strip()
     if type(points) not in (int, float) or not 0 < points < float("inf"):
@@ -143,6 +143,10 @@ def _refuse_check(function: Callable) -> None:
     if not sentence:
         raise KitError(f"{place}: {function.__name__} has no docstring",
                        "its docstring is the sentence that students read")
+    part = function.__tags__[0]
+    if part != "questions" and not any(f"{part}_".startswith(f"{name}_") for name in functions):
+        raise KitError(f"{place}: {function.__name__} has part={part!r}",
+                       f"a part is questions or begins with one of {', '.join(functions)}")
 
 
 def _figures(solution: Solution, term: Term, about: dict[str, Any], bench: Bench

@@ -47,6 +47,7 @@ def _regrade(release: Release, export: Path, out: Path, workers: int, scheduler:
         todo = [one for one in handed if not kept.has(one)]
         if len(todo) < len(handed):
             print(f"{len(handed) - len(todo)} of {len(handed)} submissions are graded already")
+        print(f"{len(todo)} to grade, with {len(release.checks)} checks", flush=True)
         try:
             with closing(_graded(release, todo, workers, scheduler, trust)) as stream:
                 for one, text in _watched(stream, len(todo)):

@@ -154,6 +154,10 @@ REFUSED = {  # what is changed; what the message points at, says, and advises
         PUBLIC, "", FAILING.replace('"""nobody passes this"""', ""), FAILS,
         "test_nobody_passes_this has no docstring",
         "its docstring is the sentence that students read"),
+    "a check of a part that there is not": (
+        PUBLIC, "", FAILING.replace('part="', 'part="all_'), FAILS.replace('part="', 'part="all_'),
+        "test_nobody_passes_this has part='all_timeline_kernels'",
+        "a part is questions or begins with one of timeline"),
     "a region that does not end": (
         SOURCE, "    # END SOLUTION\n\n\ndef _megakernel", "\n\ndef _megakernel", BEGIN_2,
         r"BEGIN SOLUTION inside the region of line \d+",
@@ -198,6 +202,20 @@ def test_a_refused_build_says_where_and_what_to_do_and_writes_nothing(project, w
     line = f":{text[:text.index(at)].count(chr(10)) + 1}" if at else ""
     assert re.fullmatch(f"{name}{line}: {what}\n{todo}\n", done.stderr), done.stderr
     assert done.stdout == "" and left_over(project) == []
+
+
+@pytest.mark.parametrize("command", [["grade", LAB, f"solutions/{LAB}"],
+                                     ["regrade", LAB, "solutions", "--out", "regraded"]])
+def test_a_check_s_typing_mistake_is_told_by_commands_that_judge(project, command):
+    kept = (project / PUBLIC).read_bytes()
+    line = change(project, PUBLIC, "", "\nx = y\n").count("\n")
+    try:
+        done = python(project, "-m", "autograder", *command)
+    finally:
+        (project / PUBLIC).write_bytes(kept)
+    assert done.returncode == 2
+    assert done.stderr == (f"{PUBLIC}:{line}: NameError: name 'y' is not defined\n"
+                           "mend that, then run the command again\n")
 
 
 def test_a_solution_that_the_oracle_contradicts_is_refused(project):
