@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.grading.grade import Graded, Grader
+from autograder.kit import questions
 from autograder.kit.check import Check, checks_of
 from autograder.kit.errors import KitError
 from autograder.kit.release import Release, module_of
@@ -144,9 +145,9 @@ def _refuse_check(function: Callable, functions: Iterable[str]) -> None:
         raise KitError(f"{place}: {function.__name__} has no docstring",
                        "its docstring is the sentence that students read")
     part = function.__tags__[0]
-    if part != "questions" and not any(f"{part}_".startswith(f"{name}_") for name in functions):
+    if part != questions.PART and not any(f"{part}_".startswith(f"{name}_") for name in functions):
         raise KitError(f"{place}: {function.__name__} has part={part!r}",
-                       f"a part is questions or begins with one of {', '.join(functions)}")
+                       f"a part is {questions.PART} or begins with one of {', '.join(functions)}")
 
 
 def _figures(solution: Solution, term: Term, about: dict[str, Any], bench: Bench

@@ -14,6 +14,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from autograder.kit import questions
 from autograder.kit.calls import Call, Name, Request
 from autograder.kit.check import Check
 from autograder.kit.release import Release
@@ -140,10 +141,7 @@ def _try(trial: Trial) -> Verdict:
 def _plan(trial: Trial, release: Release) -> list[Check]:
     """The checks that the trial's sources can make a difference to, slow ones last."""
     can_differ = reached(_state["solved"][trial.lab], trial.sources)
-    checks = [c for c in release.checks if c.part != QUESTIONS and (
+    checks = [c for c in release.checks if c.part != questions.PART and (
         can_differ is None or trial.every or _state["asked"][trial.lab, c.part] & can_differ)]
     slow = [c for c in checks if (trial.lab, c.id) in _state["slow"]]
     return [c for c in checks if c not in slow] + [c for c in slow if trial.part in ("", c.part)]
-
-
-QUESTIONS = "questions"  # the part of the written answers, which sources do not touch

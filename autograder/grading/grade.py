@@ -6,9 +6,7 @@ Not here: how a class is walked through (classroom), or how a worker is confined
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import re
 import stat
 import time
 from collections.abc import Callable
@@ -22,11 +20,10 @@ from autograder.grading.process import Nursery, nursery_for
 from autograder.grading.remote import RemoteLab, setup_for
 from autograder.kit import message
 from autograder.kit.errors import KitError
+from autograder.kit.questions import FILE, read_answers
 from autograder.kit.release import PACKAGE, Release
 from autograder.kit.run import Judge, Result, planned
 from autograder.worker import confine, limits
-
-MOST_LINES = 1_000  # of an answers.toml that is read line by line
 
 
 @dataclass(frozen=True)
@@ -148,27 +145,6 @@ def wanted_by(release: Release) -> intake.Wanted:
 def _answers(submission: intake.Submission) -> tuple[dict[str, Any] | str, list[str]]:
     """The written answers, or why there are none; what to say of it where hidden checks won't."""
     if submission.answers is None:
-        problem = submission.problems.get("answers.toml", "answers.toml was not found")
+        problem = submission.problems.get(FILE, f"{FILE} was not found")
         return problem, [problem]
-    try:
-        import tomllib
-    except ModuleNotFoundError:  # Python 3.10
-        import tomli as tomllib
-    try:
-        return tomllib.loads(submission.answers), []
-    except (ValueError, RecursionError) as error:  # TOMLDecodeError, integers without end
-        problem = f"answers.toml can't be read: {error}"
-        answers = _line_by_line(submission.answers, tomllib.loads)
-        return (answers, [f"{problem}; each of its lines was read alone"]) if answers else (
-            problem, [problem])
-
-
-def _line_by_line(text: str, loads: Callable[[str], dict]) -> dict[str, Any]:
-    """The answers of a file that is no TOML as a whole; one that can't be read stays a text."""
-    answers = {}
-    for line in text.splitlines()[:MOST_LINES]:
-        if found := re.match(r"\s*(\w+)\s*=\s*(.*)", line):
-            answers[found[1]] = found[2][:80]
-            with contextlib.suppress(ValueError, RecursionError):
-                answers |= loads(line)
-    return answers
+    return read_answers(submission.answers)

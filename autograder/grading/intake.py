@@ -29,13 +29,13 @@ from autograder.grading.source import (
     unfinished,
 )
 from autograder.kit.errors import KitError
+from autograder.kit.questions import FILE as ANSWERS
 
 if TYPE_CHECKING:
     from autograder.grading.notebook import Notebook
 
 __all__ = ["Submission", "Wanted", "imported_modules", "read_submission"]
 
-ANSWERS = "answers.toml"
 LARGEST_ANSWERS = 8 << 10  # bytes; reading TOML may take time and memory that grow by their square
 MOST_SOURCES = 300  # modules of one submission
 LARGEST_SOURCES = 8 << 20  # characters of all of them

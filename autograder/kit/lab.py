@@ -8,6 +8,8 @@ which asks a confined worker, is elsewhere. Whatever a function returns comes ba
 from __future__ import annotations
 
 import importlib
+import sys
+import sysconfig
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -102,6 +104,8 @@ class LocalLab(Lab):
         try:
             value = evaluate.evaluate(copy, self._look_up)
             return border.put_together(*border.take_apart(value))
+        except CallFailed:  # there was nothing to call
+            raise
         except border.NotPlain as error:
             raise CallFailed("not plain", ("got", str(error))) from None
         except Exception as error:
@@ -124,16 +128,39 @@ def raised(kind: str, text: str, frames: list[tuple[str, int, str, str]],
 
 
 def _own_frames(error: BaseException) -> list[tuple[str, int, str, str]]:
-    return [("cell" if path.parent.name.startswith("ipykernel") else path.name, f.lineno or 0,
-             f.name, f.line or "")
+    """The student's own frames; where the text could not even be compiled, its place."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return [(_file(error.filename), error.lineno or 0, "", error.text or "")]
+    return [(_file(f.filename), f.lineno or 0, f.name, f.line or "")
             for f in traceback.extract_tb(error.__traceback__)
-            if (path := Path(f.filename)).parent.name != "kit"]
+            if not (f.filename.startswith(OTHERS) or "-packages" in f.filename)]
+
+
+OTHERS = ("<frozen ", str(Path(__file__).parent), sysconfig.get_path("stdlib"))  # files' beginnings
+
+
+def _file(name: str) -> str:
+    path = Path(name)
+    return "cell" if path.parent.name.startswith("ipykernel") else path.name
 
 
 def modules_look_up(names: dict[str, str]) -> Callable[[str], Any]:
     """Finds the lab's objects by importing the module that `names` says holds each."""
 
     def look_up(name: str) -> Any:
-        return getattr(importlib.import_module(names[name]), name)
+        module = names[name]
+        try:
+            return getattr(importlib.import_module(module), name)
+        except ModuleNotFoundError as error:
+            if error.name != module:
+                raise
+        raise CallFailed("missing", ("got", f"{module}.py was looked for; found: {_here()}"),
+                         status="missing")
 
     return look_up
+
+
+def _here() -> str:
+    """The modules in the folder that the first one is imported from."""
+    folder = Path(sys.path[0] or ".")
+    return ", ".join(sorted(p.name for p in folder.glob("*.py"))) or "nothing"

@@ -6,9 +6,11 @@ Loaded by the conftest.py beside a lab's files.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from autograder.kit import message
+from autograder.kit import message, questions
 from autograder.kit.calls import Call
 from autograder.kit.check import Check
 from autograder.kit.lab import LocalLab, modules_look_up
@@ -47,6 +49,13 @@ def lab():
 frozen = rng = lab
 
 
+def pytest_itemcollected(item):
+    """`-k flash_bwd` chooses all checks of that part."""
+    check = item.config.kit_run.checks.get(item.name)
+    if check:
+        item.extra_keyword_matches.add(check.part)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
     """Judge a check with the same code as the grader."""
@@ -66,10 +75,11 @@ def pytest_pyfunc_call(pyfuncitem):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """A failed check shows its message and no frames of the kit."""
+    """A failed check shows its message, no frames of the kit, and some of what was printed."""
     report = yield
     if call.excinfo and isinstance(call.excinfo.value, _Reported):
         report.longrepr = str(call.excinfo.value)
+        report.sections = [(title, message.clean(text)) for title, text in report.sections]
     return report
 
 
@@ -90,16 +100,32 @@ def pytest_terminal_summary(terminalreporter, config):
         f"{run.release.lab}, release {run.release.version}: {points:g} of {possible:g} public "
         f"points; hidden checks and written answers give the other "
         f"{run.release.about['points'] - possible:g}")
-    terminalreporter.write_line(f"next: {_next(run)}")
+    terminalreporter.write_line(f"next: {_next(run, config.rootpath)}")
 
 
-def _next(run: _Run) -> str:
+def _next(run: _Run, folder: Path) -> str:
     failed = [r for r in run.results if r.outcome == FAILED]
-    if not failed:
-        return "write answers.toml, then hand in this folder's files"
-    first = failed[0]
-    name = run.asked[first.check.id].name
-    return (f"open {run.release.names[name]}.py, work on {name}, then: "
-            f"python -m pytest -k {first.check.id}")
+    if failed:
+        first = failed[0]
+        name = run.asked[first.check.id].name
+        return (f"open {run.release.names[name]}.py, work on {name}, then: "
+                f"python -m pytest -k {first.check.id}")
+    if len(run.results) < len(run.checks):
+        return "python -m pytest, for the checks that were left out"
+    return _next_answer(folder / questions.FILE) or "hand in this folder's files"
+
+
+def _next_answer(file: Path) -> str:
+    """What is to be done about the written answers; "" when all are there."""
+    try:
+        answers, wrong = questions.read_answers(file.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        return f"{file.name} is not in {file.parent}: fetch the lab's again, and answer"
+    except UnicodeDecodeError:
+        return f"save {file.name} as UTF-8: it can't be read"
+    left = [key for key, value in answers.items() if value == questions.UNANSWERED]
+    if wrong:
+        return f"mend this: {wrong[0]}"
+    return f"answer {left[0]} in {file.name}, then hand in this folder's files" if left else ""
 
 

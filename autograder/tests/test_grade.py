@@ -125,6 +125,9 @@ def test_an_answer_that_cannot_be_read_costs_itself_and_no_other(graders, tmp_pa
         graded = graders("flash_attention").grade(path)
         assert points(graded)["questions"] == 4.5
         assert "; each of its lines was read alone" in graded.content["output"]
+    quoted = re.sub(r"(?m)^(q\w+ = )(.*)$", r'\g<1>" \g<2> "', answers)
+    (path / "answers.toml").write_text(quoted, encoding="utf-8")
+    assert points(graders("flash_attention").grade(path))["questions"] == 6
     (path / "answers.toml").write_text("essay: none", encoding="utf-8")
     assert points(graders("flash_attention").grade(path))["questions"] == 0
 

@@ -46,13 +46,10 @@ def test_at_first_every_check_fails_with_notimplementederror(unzipped, lab):
 
 @pytest.mark.parametrize("lab", LABS)
 def test_the_solution_gets_all_public_points(unzipped, lab):
-    folder = unzipped(lab)
-    for file in (ROOT / "solutions" / lab).glob("*.py"):
-        (folder / file.name).write_bytes(file.read_bytes())
-    shown = run_pytest(folder)
+    shown = run_pytest(solved(unzipped, lab))
     points = release_of(lab).about["public_points"]
     assert f"{points:g} of {points:g} public points" in shown
-    assert "next: write answers.toml" in shown and "failed" not in shown
+    assert "next: answer q" in shown and "failed" not in shown
 
 
 def test_one_check_can_be_run_by_the_name_that_its_message_shows(unzipped):
@@ -61,9 +58,73 @@ def test_one_check_can_be_run_by_the_name_that_its_message_shows(unzipped):
     assert "1 failed" in run_pytest(folder, "-k", name)
 
 
-def test_a_syntax_error_costs_its_own_file_and_is_shown_with_its_line(unzipped):
+def test_a_part_is_run_by_its_name_and_the_rest_is_not_forgotten(unzipped):
+    folder = solved(unzipped, "megakernel")
+    count = sum(c.part == "timeline_kernels" for c in release_of("megakernel").public)
+    shown = run_pytest(folder, "-k", "timeline_kernels")
+    assert f"{count} passed" in shown
+    assert "next: python -m pytest, for the checks that were left out" in shown
+
+
+TROUBLE = {  # what happens to flash_backward.py, what is shown of it
+    "a syntax error": ("x = (\n", "SyntaxError: '(' was never closed",
+                       "flash_backward.py:1: x = ("),
+    "a package that is not there": ("import torch\n", "No module named 'torch'",
+                                    "flash_backward.py:1 in <module>: import torch"),
+    "an error when it is imported": ("def f():\n    return 1 / 0\n\nf()\n", "ZeroDivisionError",
+                                     "flash_backward.py:2 in f: return 1 / 0"),
+    "it is gone": (None, "flash_backward.py was looked for; found: attention.py, conftest.py, ",
+                   "online_softmax.py, plots.py\n"),
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLE)
+def test_a_file_that_can_t_be_imported_costs_its_own_checks_and_says_where(unzipped, trouble):
+    text, *said = TROUBLE[trouble]
     folder = unzipped("flash_attention")
-    (folder / "flash_backward.py").write_text("x = (\n", encoding="utf-8")
+    file = folder / "flash_backward.py"
+    file.unlink() if text is None else file.write_text(text, encoding="utf-8")
     shown = run_pytest(folder, "-k", "flash_bwd or merge_states")
-    assert "SyntaxError" in shown and "flash_backward.py" in shown
+    assert all(part in shown for part in said), shown
     assert "NotImplementedError" in shown  # merge_states is still asked
+    assert "importlib" not in shown and "autograder/kit" not in shown
+
+
+def test_of_what_is_printed_head_and_tail_are_shown(unzipped):
+    folder = unzipped("megakernel")
+    with (folder / "timeline.py").open("a", encoding="utf-8") as file:
+        file.write("\ndef timeline(*args, **kwargs):\n    print('first', *range(99999), 'last')\n")
+    shown = run_pytest(folder, "-k", release_of("megakernel").public[0].id)
+    assert "first 0 1" in shown and "99998 last" in shown and len(shown) < 7000
+    assert "characters left out" in shown
+
+
+ANSWERS = {  # what is done to answers.toml, what comes next
+    "nothing": (("", ""), "answer q7_bandwidth_utilisation_percent in answers.toml"),
+    "numbers": (('"TODO"', "1"), "hand in this folder's files"),
+    "numbers in quotes": (('"TODO"', '" 1e-3"'), "hand in this folder's files"),
+    "words": (('"TODO"', '"about 4"'), "mend this: answers.toml: q7_bandwidth_utilisation_percent "
+                                       "= 'about 4' is no number"),
+    "no TOML": (('"TODO"', "4 us"), "mend this: answers.toml can't be read: "),
+}
+
+
+@pytest.mark.parametrize("done", ANSWERS)
+def test_the_last_line_says_what_is_left_to_do_about_the_answers(unzipped, done):
+    (old, new), said = ANSWERS[done]
+    folder = solved(unzipped, "megakernel")
+    file = folder / "answers.toml"
+    text = file.read_text(encoding="utf-8").split('Replace each "TODO"')
+    file.write_text('Replace each "TODO"'.join([text[0], text[1].replace(old, new)]),
+                    encoding="utf-8")
+    assert f"next: {said}" in run_pytest(folder)
+    file.unlink()
+    assert "next: answers.toml is not in " in run_pytest(folder)
+
+
+def solved(unzipped, lab: str) -> Path:
+    """The lab's folder with the solution's modules."""
+    folder = unzipped(lab)
+    for file in (ROOT / "solutions" / lab).glob("*.py"):
+        (folder / file.name).write_bytes(file.read_bytes())
+    return folder

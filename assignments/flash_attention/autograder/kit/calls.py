@@ -61,12 +61,12 @@ class PeakMemory:
     """
     Run `warm_up`, then `call`; the result is [what it returned, its peak extra bytes].
 
-    `limit` is for a diagnosis, which asks only whether the bytes are more than that.
+    All that somebody wants to know of the bytes is whether they are more than `limit`.
     """
 
     call: Call
     warm_up: Call
-    limit: int = 0
+    limit: float = 0
 
 
 Request = Run | ArgumentsAfter | PeakMemory

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
+import traceback
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -45,6 +47,11 @@ class Release:
     def names(self) -> dict[str, str]:
         """Public name -> the lab's module that defines it."""
         return self.about["names"]
+
+    def handed_out(self, files: list[str]) -> dict[str, str]:
+        """The named files as students got them."""
+        return {name: (self.folder / "handed_out" / name).read_text(encoding="utf-8")
+                for name in files}
 
     @cached_property
     def public(self) -> list[Check]:
@@ -87,11 +94,25 @@ def module_of(lab: str, audience: str) -> ModuleType:
     name = f"autograder.checks.{lab}.{audience}"
     try:
         return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not name.startswith(error.name):
-            raise
-        raise KitError(f"{name.replace('.', '/')}.py: there is no such file",
-                       f"a lab has public.py, hidden.py and reference.py in checks/{lab}") from None
+    except Exception as error:  # a typing mistake of its author
+        if isinstance(error, ModuleNotFoundError) and name.startswith(error.name or "-"):
+            raise KitError(f"{name.replace('.', '/')}.py: there is no such file",
+                           f"a lab has public.py, hidden.py and reference.py in checks/{lab}"
+                           ) from None
+        what = error.msg if isinstance(error, SyntaxError) else f"{type(error).__name__}: {error}"
+        raise KitError(f"{_place(error)}: {what}", "mend that, then run the command again"
+                       ) from error
+
+
+def _place(error: Exception) -> str:
+    """file:line of the mistake, as people type it where the package lies."""
+    if isinstance(error, SyntaxError) and error.filename:
+        file, line = error.filename, error.lineno
+    else:
+        frames = traceback.extract_tb(error.__traceback__)
+        written = [f for f in frames if PACKAGE / "checks" in Path(f.filename).parents]
+        file, line = (written or frames)[-1][:2]
+    return f"{os.path.relpath(file, PACKAGE.parent)}:{line}"
 
 
 def labs() -> list[str]:

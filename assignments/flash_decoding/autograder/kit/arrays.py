@@ -33,12 +33,12 @@ def expect_array(got: Any, expected: Any, name: str, score: float = 0.0, where: 
         where, expected.shape)
     _refuse_nan(values, expected, compared, name)
     scale = np.max(np.abs(expected[np.isfinite(expected)]), initial=1.0)
-    close = np.isclose(values, expected, rtol=0, atol=tolerance(score) * scale)
-    wrong = compared & ~close
+    with np.errstate(invalid="ignore"):  # entries that are rightly infinite
+        off = np.abs(values - expected)
+    wrong = compared & (values != expected) & ~(off <= tolerance(score) * scale)
     if wrong.any():
-        with np.errstate(invalid="ignore"):  # entries that are rightly infinite
-            off = np.max(np.abs(values - expected), where=wrong, initial=0.0)
-        _differ(values, expected, wrong, name, rounded=off <= FLOAT32 * scale)
+        most = np.max(off, where=wrong, initial=0.0)
+        _differ(values, expected, wrong, name, rounded=most <= FLOAT32 * scale)
 
 
 def expect_unchanged(after: Sequence, call: Call, names: Sequence[str]):

@@ -28,6 +28,7 @@ HEADER = 8 << 20  # bytes of one frame's JSON
 MARKS = 5 * ITEMS  # brackets and commas in it, which is what it costs to read
 REQUESTS = (Run, ArgumentsAfter, PeakMemory)
 ATTRIBUTES = 64  # names of one object looked at
+PLAIN = {int, float, bool, type(None)}  # what JSON has read needs no second look, but texts
 DTYPES = {"<f2", "<f4", "<f8", "<f16", "|i1", "<i2", "<i4", "<i8",
           "|u1", "<u2", "<u4", "<u8", "|b1"}
 
@@ -68,12 +69,19 @@ class _Taker:
 
     def tree(self, value: Any, depth: int) -> Any:
         kind = type(value)
-        if kind is float or kind is bool or value is None:  # most values, so first
-            return value if kind is not float or math.isfinite(value) else {"float": repr(value)}
+        if kind is float:  # most values are of these types, so first
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if kind is bool or value is None:
+            return value
         if depth > DEPTH:
             raise NotPlain(f"lists nested more than {DEPTH} deep")
         if kind is int:
             return self.whole(value)
+        if kind is list:
+            return self.entries(value, depth)
+        if kind is Call:
+            return {"call": value.name, "args": self.entries(value.args, depth + 1),
+                    "kwargs": {"dict": self.pairs(value.kwargs, depth + 1)}}
         if isinstance(value, str):
             return self.text(value)
         np = sys.modules.get("numpy")  # an array can only be there if numpy is
@@ -89,9 +97,6 @@ class _Taker:
             return self.sequence(value, depth)
         if isinstance(value, dict):
             return {"dict": self.pairs(value, depth)}
-        if isinstance(value, Call):
-            return {"call": value.name, "args": self.sequence(list(value.args), depth + 1),
-                    "kwargs": self.tree(value.kwargs, depth + 1)}
         if isinstance(value, Name):
             return {"name": value.name}
         if isinstance(value, REQUESTS):
@@ -119,11 +124,12 @@ class _Taker:
         return kept
 
     def entries(self, value: list | tuple, depth: int) -> list:
-        return [self.tree(entry, depth + 1) for entry in self.bounded(iter(value))]
+        tree, below = self.tree, depth + 1
+        return [tree(entry, below) for entry in self.bounded(value)]
 
     def pairs(self, value: dict, depth: int) -> list:
-        return [[self.tree(k, depth + 1), self.tree(v, depth + 1)]
-                for k, v in self.bounded(value.items())]
+        tree, below = self.tree, depth + 1
+        return [[tree(k, below), tree(v, below)] for k, v in self.bounded(value.items())]
 
     def sequence(self, value: list | tuple, depth: int) -> Any:
         entries = self.entries(value, depth)
@@ -199,33 +205,36 @@ class _Builder:
         self.bytes = 0  # of all arrays; several may stand on one buffer
 
     def build(self, tree: Any, depth: int) -> Any:
-        if not isinstance(tree, (list, dict)):
-            if isinstance(tree, str) and len(tree) > TEXT:
+        kind = type(tree)
+        if kind is str:
+            if len(tree) > TEXT:
                 raise NotPlain(f"a text of {len(tree)} characters")
+            return tree
+        if kind in PLAIN:
             return tree
         if depth > 3 * DEPTH:
             raise NotPlain(f"lists nested more than {DEPTH} deep")
-        if isinstance(tree, list):
-            return [self.build(entry, depth + 1) for entry in tree]
+        build, below = self.build, depth + 1
+        if kind is list:
+            return [entry if type(entry) in PLAIN else build(entry, below) for entry in tree]
         if "array" in tree:
             return self.array(tree)
         if "float" in tree:
             return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[tree["float"]]
         if "dict" in tree:
-            return {_hashable(self.build(k, depth + 1)): self.build(v, depth + 1)
-                    for k, v in tree["dict"]}
+            return {_hashable(build(k, below)): build(v, below) for k, v in tree["dict"]}
         if "record" in tree:
-            attributes = {_public(k): self.build(v, depth + 1) for k, v in tree["record"]}
-            entries = tuple(self.build(e, depth + 1) for e in tree.get("entries", []))
+            attributes = {_public(k): build(v, below) for k, v in tree["record"]}
+            entries = tuple(build(e, below) for e in tree.get("entries", []))
             return Record(_short(tree["kind"]), attributes, entries)
         if "tuple" in tree:
-            return tuple(self.build(entry, depth + 1) for entry in tree["tuple"])
+            return tuple(build(tree["tuple"], below))
         if "call" in tree:
-            return Call(_short(tree["call"]), tuple(self.build(tree["args"], depth + 1)),
-                        dict(self.build(tree["kwargs"], depth + 1)))
+            return Call(_short(tree["call"]), tuple(build(tree["args"], below)),
+                        dict(build(tree["kwargs"], below)))
         if "request" in tree:
-            kind = next(r for r in REQUESTS if r.__name__ == tree["request"])
-            return kind(*self.build(tree["parts"], depth + 1))
+            request = next(r for r in REQUESTS if r.__name__ == tree["request"])
+            return request(*build(tree["parts"], below))
         return Name(_short(tree["name"]))
 
     def array(self, tree: dict) -> Any:
@@ -287,7 +296,7 @@ def _hashable(key: Any) -> Any:
 
 def frame(header: dict, buffers: list[bytes]) -> bytes:
     """A message for the socket: lengths, a JSON header, the raw buffers."""
-    text = json.dumps({**header, "sizes": [len(b) for b in buffers]}, allow_nan=False).encode()
+    text = _write({**header, "sizes": [len(b) for b in buffers]}).encode()
     return b"".join([struct.pack("<II", len(text), sum(map(len, buffers))), text, *buffers])
 
 
@@ -307,7 +316,7 @@ def open_frame(header: bytes, payload: bytes) -> tuple[dict, list[bytes]]:
     if header.count(b",") + header.count(b"[") + header.count(b"{") > MARKS:
         raise NotPlain(f"an answer of more than {ITEMS} entries")
     try:
-        tree = json.loads(header, parse_int=_whole)
+        tree = _read(header.decode())
         sizes = tree.pop("sizes")
         if any(type(n) is not int or n < 0 for n in sizes) or sum(sizes) != len(payload):
             raise NotPlain("an answer whose sizes do not fit")
@@ -324,3 +333,7 @@ def _whole(digits: str) -> int:
     if len(digits) > DIGITS + 1:
         raise ValueError("too many digits")
     return int(digits)
+
+
+_read = json.JSONDecoder(parse_int=_whole).decode  # made once: there are many small frames
+_write = json.JSONEncoder(allow_nan=False).encode
