@@ -17,8 +17,8 @@ from typing import Any
 
 from autograder.classroom.submissions import Handed
 from autograder.grading import intake
-from autograder.grading.grade import wanted_by
 from autograder.grading.results import write_text
+from autograder.grading.wanted import wanted_by
 from autograder.kit.errors import KitError
 from autograder.kit.release import PACKAGE, Release
 
@@ -29,7 +29,7 @@ class Kept:
     """The folder `out` of one regrade; nobody else regrades into it meanwhile."""
 
     def __init__(self, out: Path, release: Release):
-        self.wanted = wanted_by(release)
+        self.wanted = wanted_by(release.about)
         self.release = release
         self.folder = out / "results"
         self.scratch = out / ".scratch"

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from autograder.classroom.submissions import Handed
 from autograder.grading import intake
-from autograder.grading.grade import wanted_by
+from autograder.grading.wanted import wanted_by
 from autograder.kit.release import PACKAGE, Release
 
 K, WINDOW = 25, 6  # characters of filtered code in a fingerprint; of 6 in a row one is kept
@@ -80,7 +80,7 @@ def find(release: Release, works: list[tuple[str, Path]]) -> Alike:
     """What `compare` gives."""
     import numpy as np
 
-    wanted = wanted_by(release)
+    wanted = wanted_by(release.about)
     stub = _joined(release.handed_out(list(wanted.students)))
     known = np.array(sorted(_fingerprint(stub, 1).hashes))
     by_text: dict[str, list[str]] = {}

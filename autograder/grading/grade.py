@@ -18,6 +18,7 @@ from typing import Any
 from autograder.grading import intake, results
 from autograder.grading.process import Nursery, nursery_for
 from autograder.grading.remote import RemoteLab, setup_for
+from autograder.grading.wanted import wanted_by
 from autograder.kit import message
 from autograder.kit.errors import KitError
 from autograder.kit.questions import FILE, read_answers
@@ -53,7 +54,7 @@ class Grader:
         self.release = release
         self.trust = trust
         self.nursery = nursery or nursery_for(release)
-        self.wanted = wanted_by(release)
+        self.wanted = wanted_by(release.about)
         self.given = release.handed_out(release.about["given"])
 
     def close(self) -> None:
@@ -133,13 +134,6 @@ def refuse_unconfined(trust: bool) -> None:
             folder.stat().st_mode & stat.S_IXOTH for folder in above):
         raise KitError(f"{PACKAGE}: a submission could read it, since this kernel has no Landlock",
                        f"chmod go-rwx {PACKAGE.parent}, or add --trust")
-
-
-def wanted_by(release: Release) -> intake.Wanted:
-    """What the release's lab expects of a submission."""
-    about = release.about
-    return intake.Wanted(students=tuple(about["students"]), given=tuple(about["given"]),
-                         functions=about["functions"], lab=release.lab, names=release.names)
 
 
 def _answers(submission: intake.Submission) -> tuple[dict[str, Any] | str, list[str]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -23,18 +23,16 @@ from autograder.grading.source import (
     Unreadable,
     decode,
     functions_defined,
-    imported_modules,
     is_stub_file,
     size,
     unfinished,
 )
+from autograder.grading.wanted import Wanted
 from autograder.kit.errors import KitError
 from autograder.kit.questions import FILE as ANSWERS
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a submission without a notebook needs none of that
     from autograder.grading.notebook import Notebook
-
-__all__ = ["Submission", "Wanted", "imported_modules", "read_submission"]
 
 LARGEST_ANSWERS = 8 << 10  # bytes; reading TOML may take time and memory that grow by their square
 MOST_SOURCES = 300  # modules of one submission
@@ -43,20 +41,6 @@ MOST_NOTEBOOKS = 10  # that are read to find the one with the functions
 MOST_NOTES = 20
 TOOLS = {"autograder", "conftest"}  # what students are given to check themselves with
 NOT_REPLACED = {"numpy"}  # packages that no submission brings along
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a lab expects of a submission."""
-
-    students: tuple[str, ...]  # files that students fill in
-    given: tuple[str, ...]  # files that are always the kit's own
-    functions: Mapping[str, str]  # student function -> its file
-    lab: str
-    names: Mapping[str, str] = field(default_factory=dict)  # public name -> module that defines it
-
-    def functions_of(self, file: str) -> list[str]:
-        return [name for name, of in self.functions.items() if of == file]
 
 
 @dataclass(frozen=True)
@@ -388,7 +372,8 @@ class _Intake:
 
     def _notebook(self, beside: dict[str, str]) -> tuple[str, Notebook]:
         """The notebook in which most functions are written, then most are defined."""
-        from autograder.grading.notebook import LARGEST_NOTEBOOK, Notebook, read_notebook
+        from autograder.grading.cells import LARGEST_NOTEBOOK
+        from autograder.grading.notebook import Notebook, read_notebook
 
         read = {}
         for path in self._nearest(self.notebooks)[:MOST_NOTEBOOKS]:

@@ -17,34 +17,17 @@ file beside the notebook, which goes by the name `online_softmax_module`.
 from __future__ import annotations
 
 import ast
-import builtins
-import json
 import re
-import symtable
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from autograder.grading.archive import shown
-from autograder.grading.source import (
-    LARGEST,
-    LARGEST_PARSED,
-    OPAQUE,
-    Outline,
-    Unreadable,
-    outline,
-    parse,
-    parsing,
-    size,
-    stubs,
-)
+from autograder.grading.cells import NOT_PYTHON, cell_magic, cells_of, parse_cell
+from autograder.grading.choice import Choice
+from autograder.grading.source import Unreadable, stubs
+from autograder.grading.statements import FUNCTION, IMPORTS, Item, is_quiet, item_of, segment
+from autograder.grading.wanted import Wanted
 
-if TYPE_CHECKING:
-    from autograder.grading.intake import Wanted
-
-LARGEST_NOTEBOOK = 10 << 20  # bytes; parsed JSON takes up to 30 times as much memory
-MOST_CELLS = 2_000
 MOST_STATEMENTS = 3_000  # that bind a name
 
 
@@ -60,20 +43,6 @@ class Notebook:
     unfinished: frozenset[str] = frozenset()  # functions that are stubs of their own
 
 
-def functions_from_notebook(
-    text: str, wanted: Wanted
-) -> tuple[dict[str, str], list[str], dict[str, str]]:
-    """
-    The students' functions in a notebook, as modules.
-
-    Returns:
-        (sources, notes, problems): texts by file name; sentences about what was done; and for each
-        wanted file that the notebook gives no function of, why
-    """
-    found = read_notebook(text, wanted)
-    return found.sources, found.notes, found.problems
-
-
 def read_notebook(
     text: str,
     wanted: Wanted,
@@ -82,7 +51,7 @@ def read_notebook(
 ) -> Notebook:
     """The same as a Notebook; `beside` holds the wanted files that lie next to it, by name."""
     try:
-        cells, notes = _cells(text)
+        cells, notes = cells_of(text)
     except Unreadable as error:
         return Notebook(problems={file: f"{title} {error}" for file in wanted.students})
     reading = _Reading(wanted, beside or {}, notes, title)
@@ -94,88 +63,8 @@ def read_notebook(
     return reading.result()
 
 
-def _cells(text: str) -> tuple[list[tuple[int, str, str]], list[str]]:
-    """(number, type, source) of each cell, and what is odd about the notebook."""
-    if len(text) > LARGEST_NOTEBOOK:
-        raise Unreadable(
-            f"is larger than {size(LARGEST_NOTEBOOK)}: clear its outputs and hand it in again"
-        )
-    try:  # numbers are not needed, and an endless one takes long to convert
-        data = json.loads(text, parse_int=lambda _: 0, parse_float=lambda _: 0.0)
-    except json.JSONDecodeError as error:
-        raise Unreadable(f"is no JSON (line {error.lineno}: {error.msg})") from None
-    except (RecursionError, MemoryError):
-        raise Unreadable("is nested too deeply to be read") from None
-    if not isinstance(data, dict):
-        raise Unreadable("is JSON, but no notebook")
-    found = data.get("cells")
-    if not isinstance(found, list):  # nbformat 3 and older have sheets of cells
-        sheets = data.get("worksheets")
-        sheets = [s for s in sheets if isinstance(s, dict)] if isinstance(sheets, list) else []
-        lists = [s.get("cells") for s in sheets]
-        found = [cell for cells in lists if isinstance(cells, list) for cell in cells]
-    notes = []
-    if language := _other_language(data.get("metadata")):
-        notes.append(f"the notebook says that its language is {language}; it was read as Python")
-    if len(found) > MOST_CELLS:
-        notes.append(f"the notebook has more than {MOST_CELLS:,} cells; the others were left out")
-    cells, total = [], 0
-    for number, cell in enumerate(found[:MOST_CELLS], 1):
-        if not isinstance(cell, dict):
-            continue
-        source = cell.get("source", cell.get("input", ""))
-        if isinstance(source, list):
-            source = "".join(line for line in source if isinstance(line, str))
-        if not isinstance(source, str):
-            continue
-        total += len(source)
-        if total > LARGEST:
-            notes.append(f"cells from cell {number} on were left out: more than {size(LARGEST)}")
-            break
-        kind = cell.get("cell_type", "code")
-        source = source.replace("\r\n", "\n").replace("\r", "\n")
-        cells.append((number, kind if isinstance(kind, str) else "unknown", source))
-    if not cells:
-        raise Unreadable("holds no cells")
-    return cells, notes
-
-
-def _other_language(metadata) -> str:
-    """The language of a notebook that is not meant for Python; "" when none is named."""
-    if not isinstance(metadata, dict):
-        return ""
-    for section, key in (("kernelspec", "language"), ("language_info", "name")):
-        named = metadata.get(section)
-        language = named.get(key) if isinstance(named, dict) else None
-        if isinstance(language, str) and language.isprintable() and language.strip():
-            return "" if "python" in language.lower() else language[:40]
-    return ""
-
-
-@dataclass(frozen=True)
-class _Item:
-    """One top-level statement that binds names."""
-
-    cell: int
-    text: str
-    binds: frozenset[str] = frozenset()
-    changes: frozenset[str] = frozenset()  # names whose value it alters: X += 1, X[0] = 1
-    now: frozenset[str] = frozenset()  # names that it needs when it runs
-    later: frozenset[str] = frozenset()  # names that its functions need when they are called
-    outline: Outline | None = None  # of a function
-    module: str = ""  # of an import from a students' file, which is replaced once all is read
-    name: str = ""  # what it takes from there: a name, "*", or "" for the module itself
-    borrowed: bool = False  # it takes a name from a students' file beside the notebook
-
-    @property
-    def unfinished(self) -> bool:
-        return self.outline is not None and self.outline.unfinished
-
-
+_FUTURES = {"annotations", "division", "generator_stop", "print_function", "unicode_literals"}
 _DEF = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
-_FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
-_SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, *_FUNCTION, ast.ClassDef)
-_IMPORTS = (ast.Import, ast.ImportFrom)
 
 
 class _Reading:
@@ -187,24 +76,24 @@ class _Reading:
         self.notes = notes
         self.title = title
         self.stems = {file.removesuffix(".py") for file in wanted.students}
-        self.items: list[_Item] = []
+        self.items: list[Item] = []
         self.futures: set[str] = set()
         self.broken: dict[str, str] = {}  # wanted function -> why its code cell can't be used
         self.idle: dict[str, str] = {}  # wanted function -> the text cell in which it stands
 
     def code(self, number: int, source: str):
-        magic, argument, source = _cell_magic(source)
+        magic, argument, source = cell_magic(source)
         if magic in ("writefile", "file"):
             if not argument.endswith(".py"):
                 return
             self.notes.append(
                 f"cell {number} writes {shown(argument.split()[-1])}; its text was read as a cell"
             )
-        elif magic in _NOT_PYTHON:
+        elif magic in NOT_PYTHON:
             self._lost(self.broken, number, source, f"begins with %%{magic} and is not Python")
             return
         try:
-            tree, source = _parse_cell(source)
+            tree, source = parse_cell(source)
             for item in self._statements(number, tree, source):
                 if len(self.items) == MOST_STATEMENTS:
                     raise Unreadable(f"goes beyond {MOST_STATEMENTS:,} definitions")
@@ -223,23 +112,23 @@ class _Reading:
             if name in self.wanted.functions:
                 into[name] = f"cell {number} defines {name}, but it {reason}"
 
-    def _statements(self, number: int, tree: ast.Module, source: str) -> Iterator[_Item]:
+    def _statements(self, number: int, tree: ast.Module, source: str) -> Iterator[Item]:
         lines = source.split("\n")
         for node in tree.body:
-            if isinstance(node, _IMPORTS):
+            if isinstance(node, IMPORTS):
                 yield from self._imports(number, node)
-            elif _is_quiet(node, self.stems):
-                text = _segment(lines, node)
+            elif is_quiet(node, self.stems):
+                text = segment(lines, node)
                 try:
-                    yield _item(number, node, text)
+                    yield item_of(number, node, text)
                 except Unreadable as error:
-                    if isinstance(node, _FUNCTION):
+                    if isinstance(node, FUNCTION):
                         self._lost(self.broken, number, text, str(error))
                         self.notes.append(
                             f"{shown(node.name)} of cell {number} was left out: it {error}"
                         )
 
-    def _imports(self, number: int, node: ast.Import | ast.ImportFrom) -> Iterator[_Item]:
+    def _imports(self, number: int, node: ast.Import | ast.ImportFrom) -> Iterator[Item]:
         """One item a name, so that an import of something unneeded is not pulled in by another."""
         module = "." * getattr(node, "level", 0) + (getattr(node, "module", None) or "")
         for alias in node.names:
@@ -252,7 +141,7 @@ class _Reading:
             source = alias.name if whole else module
             binds = alias.asname or alias.name.partition(".")[0]
             taken = f"import {alias.name}{rename}"
-            yield _Item(
+            yield Item(
                 number,
                 taken if whole else f"from {module} {taken}",
                 frozenset() if alias.name == "*" else frozenset([binds]),
@@ -264,7 +153,7 @@ class _Reading:
     def result(self) -> Notebook:
         own = {name for item in self.items if not item.module for name in item.binds}
         items = [kept for item in self.items if (kept := self._without_circle(item, own))]
-        chosen = _Choice(items)
+        chosen = Choice(items)
         defined = {
             name
             for name in self.wanted.functions
@@ -320,7 +209,7 @@ class _Reading:
         found = ", ".join(sorted(defined)) or "none of the lab's functions"
         return f"{name} was looked for in {self.title}; its cells define {found}"
 
-    def _without_circle(self, item: _Item, own: set[str]) -> _Item | None:
+    def _without_circle(self, item: Item, own: set[str]) -> Item | None:
         """The item, or what stands for an import from a file that the notebook replaces."""
         if not item.module:
             return item
@@ -344,7 +233,7 @@ class _Reading:
             )
         return None
 
-    def _say_which(self, name: str, chosen: _Choice):
+    def _say_which(self, name: str, chosen: Choice):
         places = [chosen.items[i] for i in chosen.binders[name]]
         cells = list(dict.fromkeys(item.cell for item in places))
         used = chosen.items[chosen.last(name)]
@@ -373,300 +262,3 @@ def _module(file: str) -> str:
 
 def _and(numbers: list[int]) -> str:
     return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
-
-
-class _Choice:
-    """Which statement gives each name its value."""
-
-    def __init__(self, items: list[_Item]):
-        self.items = items
-        self.binders: dict[str, list[int]] = {}
-        self.changers: dict[str, list[int]] = {}
-        self.stars: list[int] = []
-        for i, item in enumerate(items):
-            for name in item.binds:
-                self.binders.setdefault(name, []).append(i)
-            for name in item.changes:
-                self.changers.setdefault(name, []).append(i)
-            if item.text.endswith(" import *"):
-                self.stars.append(i)
-        self._stubs = {i for i, item in enumerate(items) if item.unfinished}
-        unwritten = stubs(self.outlines())
-        for name, places in self.binders.items():
-            for i in places if len(places) > 1 else ():
-                if (found := items[i].outline) and found.names & unwritten - {name}:
-                    self._stubs.add(i)
-
-    def last(self, name: str, before: int | None = None) -> int | None:
-        """
-        The statement that binds the name last, or last before another statement.
-
-        A stub gives way to a written function. What is only bound later is taken from there.
-        """
-        places = self.binders.get(name)
-        if not places:
-            return None
-        written = [i for i in places if i not in self._stubs] or places
-        if before is None:
-            return written[-1]
-        earlier = [i for i in written if i < before]
-        later = [i for i in written if i > before]
-        return earlier[-1] if earlier else later[0] if later else None
-
-    def outlines(self) -> dict[str, Outline]:
-        used = {name: self.items[self.last(name)].outline for name in self.binders}
-        return {name: found for name, found in used.items() if found}
-
-    def texts(self, roots: set[str]) -> list[str]:
-        """The statements that these names need, each after those that it needs when it runs."""
-        kept = self._closure((name, None) for name in sorted(roots))
-        spare = {  # other functions need nothing to be defined, and a check may call them
-            i
-            for name, places in self.binders.items()
-            if (i := self.last(name)) is not None
-            and self.items[i].outline
-            and "@" != self.items[i].text[0]
-            and all(self._is_there(need, kept) for need in self.items[i].now)
-            and not any(place in kept for place in places)
-        }
-        order: dict[int, None] = {}
-        for i in sorted(kept | spare):
-            self._place(i, kept | spare, order)
-        texts, cell = [], 0
-        for i in order:
-            item = self.items[i]
-            if item.cell != cell:
-                texts.append(f"\n\n# cell {item.cell}\n")
-                cell = item.cell
-            elif "\n" in item.text:
-                texts.append("\n\n")
-            texts.append(item.text + "\n")
-        return texts
-
-    def _closure(self, needs: Iterable[tuple[str, int | None]]) -> set[int]:
-        kept: set[int] = set()
-        seen: set[tuple[str, int | None]] = set()
-        todo = list(needs)
-        while todo:
-            need = todo.pop()
-            if need in seen:
-                continue
-            seen.add(need)
-            name, before = need
-            i = self.last(name, before)
-            found = self.changers.get(name, []) + ([] if i is None else [i])
-            if i is None and not hasattr(builtins, name):
-                found += self.stars
-            for i in found:
-                if i not in kept:
-                    kept.add(i)
-                    todo.extend((name, i) for name in self.items[i].now)
-                    todo.extend((name, None) for name in self.items[i].later)
-        return kept
-
-    def _is_there(self, name: str, kept: set[int]) -> bool:
-        return hasattr(builtins, name) or any(i in kept for i in self.binders.get(name, ()))
-
-    def _place(self, first: int, kept: set[int], order: dict[int, None]):
-        """Put a statement in order, after the statements that it needs when it runs."""
-        todo, open_ = [first], set()
-        while todo:
-            i = todo[-1]
-            if i in order:
-                todo.pop()
-                continue
-            before = {self.last(name, i) for name in self.items[i].now} if i not in open_ else set()
-            open_.add(i)
-            waiting = sorted(j for j in before if j in kept and j not in order and j not in open_)
-            if waiting:
-                todo.extend(reversed(waiting))
-            else:
-                order[i] = None
-                todo.pop()
-
-
-_FUTURES = {"annotations", "division", "generator_stop", "print_function", "unicode_literals"}
-
-
-def _is_quiet(node: ast.stmt, stems: set[str]) -> bool:
-    """Is it a definition, or a block of nothing but definitions, such as try: import?"""
-    todo = [node]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, (ast.If, ast.Try, ast.With)):
-            todo.extend(node.body + getattr(node, "orelse", []) + getattr(node, "finalbody", []))
-            todo.extend(s for handler in getattr(node, "handlers", []) for s in handler.body)
-        elif not isinstance(node, (*_SIMPLE, *_IMPORTS, ast.Pass)):
-            return False
-        elif isinstance(node, _IMPORTS) and stems & {
-            getattr(node, "module", ""),
-            *(alias.name for alias in node.names),
-        }:
-            return False
-        elif isinstance(node, ast.AnnAssign) and node.value is None:
-            return False
-    return True
-
-
-def _segment(lines: list[str], node: ast.stmt) -> str:
-    """The statement's own text."""
-    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
-    part = [line.encode() for line in lines[first - 1 : node.end_lineno]]
-    part[-1] = part[-1][: node.end_col_offset]
-    part[0] = part[0][0 if first < node.lineno else node.col_offset :]
-    return b"\n".join(part).decode()
-
-
-def _item(number: int, node: ast.stmt, text: str) -> _Item:
-    """What a statement binds and needs; Unreadable when it can't be compiled by itself."""
-    with parsing():
-        compile(text, "cell", "exec", dont_inherit=True)
-        table = symtable.symtable(text, "cell", "exec")
-    binds, changes = _targets(node)
-    now: set[str] = set(changes)
-    later: set[str] = set()
-    tables = [(table, True)]
-    while tables:
-        scope, runs = tables.pop()
-        for symbol in scope.get_symbols():
-            name = symbol.get_name()
-            if scope is not table:
-                needed = symbol.is_global()
-            else:  # a comprehension's variable is assigned here, from Python 3.12 on
-                needed = symbol.is_referenced() and (name in binds or not symbol.is_assigned())
-            if needed:
-                (now if runs else later).add(name)
-        for child in scope.get_children():
-            called = child.get_type() == "function" and child.get_name() not in _COMPREHENSIONS
-            tables.append((child, runs and not called))
-    return _Item(
-        number,
-        text,
-        frozenset(binds),
-        frozenset(changes),
-        frozenset(now),
-        frozenset(later),
-        outline(node) if isinstance(node, _FUNCTION) else None,
-    )
-
-
-_COMPREHENSIONS = {"listcomp", "setcomp", "dictcomp", "genexpr"}
-
-
-def _targets(statement: ast.stmt) -> tuple[set[str], set[str]]:
-    """The names that a definition binds, and those whose value it changes."""
-    binds: set[str] = set()
-    changes: set[str] = set()
-    todo: list[ast.AST] = [statement]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, (*_FUNCTION, ast.ClassDef)):
-            binds.add(node.name)
-        elif isinstance(node, _IMPORTS):
-            binds.update(a.asname or a.name.partition(".")[0] for a in node.names)
-        elif isinstance(node, ast.AugAssign):
-            changes.add(_base(node.target))
-        elif isinstance(node, ast.Name):
-            binds.add(node.id)
-        elif isinstance(node, (ast.Subscript, ast.Attribute)):
-            changes.add(_base(node))
-        elif isinstance(node, ast.Assign):
-            todo.extend(node.targets)
-        elif isinstance(node, ast.AnnAssign):
-            todo.append(node.target)
-        elif isinstance(node, ast.With):
-            todo.extend(item.optional_vars for item in node.items if item.optional_vars)
-            todo.extend(node.body)
-        elif isinstance(
-            node, (ast.If, ast.Try, ast.excepthandler, ast.Tuple, ast.List, ast.Starred)
-        ):
-            todo.extend(n for n in ast.iter_child_nodes(node) if n is not getattr(node, "test", 0))
-    return binds, changes - {""}
-
-
-def _base(node: ast.expr) -> str:
-    """The variable of which this is a part: X of X[0].a, "" of f()[0]."""
-    while isinstance(node, (ast.Subscript, ast.Attribute)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-# What IPython adds to Python.
-
-_NOT_PYTHON = {
-    "bash", "sh", "script", "system", "sx", "cmd", "html", "HTML", "javascript", "js", "latex",
-    "markdown", "svg", "SVG", "perl", "ruby", "R", "sql", "cython", "python2", "pypy",
-}  # fmt: skip
-_CELL_MAGIC = re.compile(r"\s*%%(\w+)([^\n]*)(?:\n|\Z)")
-_SHELL = re.compile(
-    r"(pip3?|conda|apt|apt-get|git|cd|ls|ll|mkdir|cat|rm|cp|mv|wget|curl)[ \t]+[\w./~-][^=\n]*$",
-    re.MULTILINE,
-)
-_LINE = re.compile(r"[%!?/,;]|[\w.,\[\] \t]+=[ \t]*[!%](?!=)")
-_INDENT = re.compile(r"[ \t]*")
-_TOKEN = re.compile(OPAQUE + r"|\\\n|[^\"'#\\\n()\[\]{}]+|.", re.DOTALL)
-
-
-def _cell_magic(source: str) -> tuple[str, str, str]:
-    """The name and argument of the cell's magic, or "", and the cell without it."""
-    found = _CELL_MAGIC.match(source)
-    return (found[1], found[2].strip(), source[found.end() :]) if found else ("", "", source)
-
-
-def _parse_cell(source: str) -> tuple[ast.Module, str]:
-    """The cell as Python, and the text that was parsed."""
-    if len(source) > LARGEST_PARSED:
-        raise Unreadable(f"is longer than the {size(LARGEST_PARSED)} that are parsed at once")
-    lines = (line for line in source.split("\n") if line.strip())
-    if next(lines, "")[:1].isspace():
-        source = textwrap.dedent(source)
-    source = _without_magics(source)
-    try:
-        return parse(source), source
-    except Unreadable:
-        plain = _without_magics(source, shell=True)  # pip install, without the % it should have
-        if plain == source:
-            raise
-        return parse(plain), plain
-
-
-def _without_magics(source: str, shell: bool = False) -> str:
-    """The cell with pass in place of each line that only IPython knows: %x, !x, x?, y = !x."""
-    parts, at = [], 0
-    while at < len(source):
-        start = _INDENT.match(source, at).end()
-        if (_SHELL if shell else _LINE).match(source, start):
-            end, known = _physical_end(source, start), True
-        else:
-            end, known = _logical_end(source, start)
-        text = "pass" + "\n" * source.count("\n", start, end) if known else source[start:end]
-        parts += [source[at:start], text]
-        at = end
-    return "".join(parts)
-
-
-def _physical_end(source: str, at: int) -> int:
-    """Behind the line, and the lines that a backslash joins to it."""
-    while True:
-        end = source.find("\n", at) + 1
-        if not end:
-            return len(source)
-        if source[end - 2] != "\\":
-            return end
-        at = end
-
-
-def _logical_end(source: str, at: int) -> tuple[int, bool]:
-    """Behind the line and all that brackets and strings join to it; does it end in a ? (help)"""
-    depth, last, end = 0, "", at
-    for token in _TOKEN.finditer(source, at):
-        text, end = token[0], token.end()
-        if text in "([{":
-            depth += 1
-        elif text in ")]}":
-            depth -= 1
-        elif text == "\n" and depth <= 0:
-            break
-        if text[0] != "#" and not text.isspace():
-            last = text
-    return end, last.rstrip().endswith("?")

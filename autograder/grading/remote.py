@@ -16,7 +16,6 @@ import time
 from collections import Counter
 from typing import Any
 
-from autograder.grading.intake import imported_modules
 from autograder.grading.process import (
     Died,
     Nursery,
@@ -25,6 +24,7 @@ from autograder.grading.process import (
     Worker,
     ending,
 )
+from autograder.grading.source import imported_modules
 from autograder.kit import border
 from autograder.kit.calls import ArgumentsAfter, PeakMemory, Request, Run
 from autograder.kit.check import NotJudged

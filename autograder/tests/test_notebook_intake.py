@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading import intake, notebook, source
-from autograder.grading.intake import Wanted, read_submission
-from autograder.grading.notebook import functions_from_notebook, read_notebook
+from autograder.grading import cells, intake, notebook, source
+from autograder.grading.intake import read_submission
+from autograder.grading.notebook import read_notebook
+from autograder.grading.wanted import Wanted
 
 WANTED = Wanted(
     students=("online_softmax.py", "flash_forward.py"),
@@ -39,13 +40,19 @@ STUB_FILES = {
 }
 
 
+def read(text, wanted=WANTED):
+    """(sources, notes, problems): what a notebook gives of the wanted files."""
+    found = read_notebook(text, wanted)
+    return found.sources, found.notes, found.problems
+
+
 def code(*cells, **more):
     return {"nbformat": 4, "cells": [{"cell_type": "code", "source": c} for c in cells], **more}
 
 
 def taken(*cells, wanted=WANTED):
     """(sources, notes, problems) of a notebook with these code cells."""
-    return functions_from_notebook(json.dumps(code(*cells)), wanted)
+    return read(json.dumps(code(*cells)), wanted)
 
 
 def combined(*cells):
@@ -351,7 +358,7 @@ def test_a_function_that_parses_but_does_not_compile_is_a_problem(load):
 def test_a_function_in_a_text_cell_is_a_problem(kind, said):
     data = code(MERGE)
     data["cells"].append({"cell_type": kind, "source": FORWARD})
-    sources, notes, problems = functions_from_notebook(json.dumps(data), WANTED)
+    sources, notes, problems = read(json.dumps(data))
     assert problems == {
         "flash_forward.py": f"cell 2 defines flash_fwd, but it is of type {said}, so it is never "
         "run"
@@ -362,7 +369,7 @@ def test_a_function_in_a_text_cell_is_a_problem(kind, said):
 def test_a_text_cell_that_shows_a_function_does_not_matter_when_a_cell_defines_it():
     data = code(MERGE, FORWARD)
     data["cells"].insert(0, {"cell_type": "markdown", "source": "Write\n\n    def flash_fwd(Q):"})
-    assert functions_from_notebook(json.dumps(data), WANTED)[1:] == ([], {})
+    assert read(json.dumps(data))[1:] == ([], {})
 
 
 def test_a_function_that_no_cell_defines_is_a_problem_that_lists_what_is_defined():
@@ -460,7 +467,7 @@ def test_what_only_ipython_knows_is_removed(line):
 
 def test_removing_magics_keeps_line_numbers_and_python():
     cell = "%a\n!b \\\n c\nx = '''\n%d\n'''\nif x:\n\t?e\ny = (1\n%2)"
-    assert notebook._without_magics(cell) == (
+    assert cells._without_magics(cell) == (
         "pass\npass\n\nx = '''\n%d\n'''\nif x:\n\tpass\ny = (1\n%2)"
     )
 
@@ -522,8 +529,8 @@ def test_line_ends_and_emoji_do_not_matter(load):
     ],
 )
 def test_an_import_of_what_the_notebook_defines_is_dropped(load, cell):
-    for cells in ([MERGE, cell, FORWARD], [cell, MERGE, FORWARD]):
-        text = combined(*cells)
+    for order in ([MERGE, cell, FORWARD], [cell, MERGE, FORWARD]):
+        text = combined(*order)
         assert "online_softmax" not in text
     assert load(taken(MERGE, cell, FORWARD)[0], "flash_fwd")(4) == 5
 
@@ -613,7 +620,7 @@ def test_a_stub_that_is_only_imported_is_not_defined_by_the_notebook():
     ],
 )
 def test_a_notebook_of_any_shape_is_read(load, data):
-    sources, notes, problems = functions_from_notebook(json.dumps(data), WANTED)
+    sources, notes, problems = read(json.dumps(data))
     assert (notes, problems) == ([], {})
     assert load(sources, "flash_fwd")(4) == 5
 
@@ -621,19 +628,19 @@ def test_a_notebook_of_any_shape_is_read(load, data):
 def test_outputs_and_numbers_are_ignored(load):
     cells = code(MERGE, FORWARD)["cells"]
     text = json.dumps({"cells": cells, "n": 0})[:-2] + "1" * 100_000 + ', "x": 1e999, "y": NaN}'
-    assert functions_from_notebook(text, WANTED)[1:] == ([], {})
+    assert read(text)[1:] == ([], {})
 
 
 def test_of_a_key_that_stands_twice_the_last_counts():
     text = '{"cells": [], ' + json.dumps(code(MERGE, FORWARD))[1:]
-    assert functions_from_notebook(text, WANTED)[2] == {}
+    assert read(text)[2] == {}
 
 
 @pytest.mark.parametrize("section", ["kernelspec", "language_info"])
 def test_another_language_is_said(section):
     key = "language" if section == "kernelspec" else "name"
     data = code(MERGE, FORWARD, metadata={section: {key: "julia"}})
-    sources, notes, problems = functions_from_notebook(json.dumps(data), WANTED)
+    sources, notes, problems = read(json.dumps(data))
     assert problems == {}
     assert notes == ["the notebook says that its language is julia; it was read as Python"]
 
@@ -653,23 +660,20 @@ def test_another_language_is_said(section):
     ],
 )
 def test_what_is_no_notebook_says_why(text, reason):
-    sources, notes, problems = functions_from_notebook(text, WANTED)
+    sources, notes, problems = read(text)
     assert sources == {} and notes == []
     assert problems == dict.fromkeys(WANTED.students, f"the notebook {reason}")
 
 
 def test_a_notebook_without_end_is_refused(monkeypatch):
-    monkeypatch.setattr(notebook, "LARGEST_NOTEBOOK", 100)
-    assert (
-        "is larger than 100 bytes: clear its outputs and hand it in again"
-        in (
-            functions_from_notebook(json.dumps(code(MERGE, FORWARD)), WANTED)[2]["flash_forward.py"]
-        )
-    )
+    monkeypatch.setattr(cells, "LARGEST_NOTEBOOK", 100)
+    _, _, problems = read(json.dumps(code(MERGE, FORWARD)))
+    assert ("is larger than 100 bytes: clear its outputs and hand it in again"
+            in problems["flash_forward.py"])
 
 
 def test_cells_without_end_are_cut_off(monkeypatch):
-    monkeypatch.setattr(notebook, "MOST_CELLS", 2)
+    monkeypatch.setattr(cells, "MOST_CELLS", 2)
     sources, notes, problems = taken(MERGE, FORWARD, "x = (")
     assert problems == {}
     assert notes == ["the notebook has more than 2 cells; the others were left out"]
@@ -806,7 +810,7 @@ def test_a_module_that_can_not_be_read_does_not_give_way_to_an_untouched_noteboo
     [
         ("{", "is no JSON (line 1: Expecting property name"),
         ("\0", "holds NUL bytes"),
-        ("x" * (notebook.LARGEST_NOTEBOOK + 1), "is larger than 10 MiB"),
+        ("x" * (cells.LARGEST_NOTEBOOK + 1), "is larger than 10 MiB"),
     ],
 )
 def test_a_lone_notebook_that_can_not_be_read_is_a_problem(tmp_path, content, reason):
@@ -880,4 +884,4 @@ def test_a_notebook_as_large_as_allowed_is_read_in_bounded_time(tmp_path):
     cell = {"cell_type": "code", "source": MERGE, "outputs": [{"data": "A" * 9_000_000}]}
     write(tmp_path / "s", {"lab.ipynb": {"cells": [cell, *code(FORWARD)["cells"]]}})
     assert set(read_submission(tmp_path / "s", WANTED).problems) == {"answers.toml"}
-    assert intake.MOST_NOTEBOOKS * notebook.LARGEST_NOTEBOOK >= source.LARGEST
+    assert intake.MOST_NOTEBOOKS * cells.LARGEST_NOTEBOOK >= source.LARGEST
