@@ -1,1 +1,1 @@
-"""Judges submissions: checks, the worker that runs a submission, grading of one and of a class."""
+"""Judges submissions: reads them (intake), runs them (worker), grades one or a whole class."""

@@ -63,8 +63,8 @@ def grader_files(lab: str) -> Files:
     """The part of autograder/ that grades one lab's submissions."""
     hidden = AUTOGRADER / "checks" / lab / "hidden.py"
     paths = [AUTOGRADER / "__init__.py", AUTOGRADER / "__main__.py", hidden,
-             *(AUTOGRADER / "grading").glob("*.py"), *(AUTOGRADER / "worker").glob("*.py"),
-             *_shared_checks(hidden)]
+             *_shared_checks(hidden), *(path for folder in ("intake", "grading", "worker")
+                                        for path in (AUTOGRADER / folder).glob("*.py"))]
     return kit_files(lab) | _read(paths)
 
 

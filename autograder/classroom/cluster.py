@@ -20,7 +20,7 @@ from distributed import Client, KilledWorker, as_completed, get_worker
 from autograder.classroom.graders import Steady, broken
 from autograder.classroom.kept import grader_hash
 from autograder.classroom.submissions import Handed
-from autograder.grading.archive import TOTAL
+from autograder.intake.archive import TOTAL
 from autograder.kit.errors import KitError
 from autograder.kit.release import Release, release_of
 

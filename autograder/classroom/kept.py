@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from autograder.classroom.submissions import Handed
-from autograder.grading import intake
 from autograder.grading.results import write_text
-from autograder.grading.wanted import wanted_by
+from autograder.intake.submission import read_submission
+from autograder.intake.wanted import wanted_by
 from autograder.kit.errors import KitError
 from autograder.kit.release import PACKAGE, Release
 
@@ -69,7 +69,7 @@ class Kept:
         """Whether nothing is left to do for the submission."""
         extra = (self.read(handed) or {}).get("extra_data", {"status": BROKEN})
         return extra["status"] != BROKEN and (
-            extra["digest"] == intake.read_submission(handed.path, self.wanted).digest)
+            extra["digest"] == read_submission(handed.path, self.wanted).digest)
 
     def close(self) -> None:
         """Let others regrade into the folder."""
@@ -96,10 +96,10 @@ class Kept:
 
 
 def grader_hash(release: Release) -> str:
-    """A hash of all that decides a result: frozen values, checks, kit, grader, worker."""
+    """A hash of all that decides a result: frozen values, checks, kit, intake, grader, worker."""
     digest = hashlib.sha256()
     folders = [release.folder, *(PACKAGE / name for name in (
-        f"checks/{release.lab}", "kit", "grading", "worker"))]
+        f"checks/{release.lab}", "kit", "intake", "grading", "worker"))]
     files = [p for folder in folders for p in folder.rglob("*") if p.suffix in (".py", ".json")]
     for path in sorted([*files, *(PACKAGE / "checks").glob("*.py")]):
         data = path.read_bytes()

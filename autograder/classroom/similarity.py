@@ -20,8 +20,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from autograder.classroom.submissions import Handed
-from autograder.grading import intake
-from autograder.grading.wanted import wanted_by
+from autograder.intake.submission import read_submission
+from autograder.intake.wanted import Wanted, wanted_by
 from autograder.kit.release import PACKAGE, Release
 
 K, WINDOW = 25, 6  # characters of filtered code in a fingerprint; of 6 in a row one is kept
@@ -104,8 +104,8 @@ def find(release: Release, works: list[tuple[str, Path]]) -> Alike:
                  max(0, len(close) - MOST))
 
 
-def _written(path: Path, wanted: intake.Wanted) -> dict[str, str]:
-    sources = intake.read_submission(path, wanted).sources
+def _written(path: Path, wanted: Wanted) -> dict[str, str]:
+    sources = read_submission(path, wanted).sources
     return {name: sources[name] for name in wanted.students if name in sources}
 
 

@@ -1,4 +1,4 @@
-"""Grades one submission: intake, the grader's end of a worker, results.json, the table."""
+"""Grades one submission: the grader's end of a worker, results.json, the table."""
 
 import ctypes
 import os

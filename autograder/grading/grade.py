@@ -15,10 +15,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from autograder.grading import intake, results
+from autograder.grading import results
 from autograder.grading.process import Nursery, nursery_for
 from autograder.grading.remote import RemoteLab, setup_for
-from autograder.grading.wanted import wanted_by
+from autograder.intake.submission import Submission, read_submission
+from autograder.intake.wanted import wanted_by
 from autograder.kit import message
 from autograder.kit.errors import KitError
 from autograder.kit.questions import FILE, read_answers
@@ -84,7 +85,7 @@ class Grader:
                 progress(content())
 
         show_progress()
-        submission = intake.read_submission(path, self.wanted)
+        submission = read_submission(path, self.wanted)
         if not seed:
             seed = self._seed(submission.digest)
             done[:] = planned(self.release.checks, seed)
@@ -116,7 +117,7 @@ class Grader:
         secret = f"{self.release.about['seed']}:{digest}".encode()
         return int.from_bytes(hashlib.sha256(secret).digest()[:4], "big") or 1
 
-    def _lab(self, submission: intake.Submission, answers: dict[str, Any] | str,
+    def _lab(self, submission: Submission, answers: dict[str, Any] | str,
              scratch: str) -> RemoteLab:
         setup = setup_for(submission.sources, self.given, self.release.names, scratch,
                           self.nursery.uid, self.trust)
@@ -136,7 +137,7 @@ def refuse_unconfined(trust: bool) -> None:
                        f"chmod go-rwx {PACKAGE.parent}, or add --trust")
 
 
-def _answers(submission: intake.Submission) -> tuple[dict[str, Any] | str, list[str]]:
+def _answers(submission: Submission) -> tuple[dict[str, Any] | str, list[str]]:
     """The written answers, or why there are none; what to say of it where hidden checks won't."""
     if submission.answers is None:
         problem = submission.problems.get(FILE, f"{FILE} was not found")

@@ -24,7 +24,7 @@ from autograder.grading.process import (
     Worker,
     ending,
 )
-from autograder.grading.source import imported_modules
+from autograder.intake.source import imported_modules
 from autograder.kit import border
 from autograder.kit.calls import ArgumentsAfter, PeakMemory, Request, Run
 from autograder.kit.check import NotJudged

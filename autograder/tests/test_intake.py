@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading import archive, intake, source
-from autograder.grading.intake import read_submission
-from autograder.grading.source import imported_modules
-from autograder.grading.wanted import Wanted
+from autograder.intake import archive, files, source
+from autograder.intake import submission as intake
+from autograder.intake.source import imported_modules
+from autograder.intake.submission import read_submission
+from autograder.intake.wanted import Wanted
 from autograder.kit import run as run_checks
 from autograder.kit.errors import KitError
 
@@ -100,9 +101,9 @@ def test_a_flat_folder_loads_no_zip_and_no_notebook_machinery(at):
     folder(at, WORK)
     code = (
         "import sys; from pathlib import Path\n"
-        "from autograder.grading import intake, wanted\n"
+        "from autograder.intake import submission, wanted\n"
         f"w = wanted.Wanted({WANTED.students}, {WANTED.given}, {WANTED.functions}, 'lab')\n"
-        f"assert not intake.read_submission(Path({str(at)!r}), w).problems\n"
+        f"assert not submission.read_submission(Path({str(at)!r}), w).problems\n"
         "assert not {'zipfile', 'symtable'} & set(sys.modules)\n"
     )
     root = Path(intake.__file__).parents[2]
@@ -191,7 +192,7 @@ def test_an_unreadable_companion_is_left_out_with_its_reason(at):
 def test_endless_companions_are_cut_off_with_a_remark(at):
     more = {f"m{i:03}.py": "" for i in range(400)}
     submission = read(folder(at, {**WORK, **more}))
-    assert len(submission.sources) == intake.MOST_SOURCES
+    assert len(submission.sources) == files.MOST_SOURCES
     assert submission.notes == (
         "more than 300 modules, or 8 MiB of them, were handed in; m297.py and what follows "
         "is not used",
@@ -1126,7 +1127,7 @@ def test_hostile_text_is_read_in_bounded_time_and_memory(length):
     """In a process of its own, since a parser that overflows the stack ends it."""
     code = """if True:
         import json, resource, sys, time
-        from autograder.grading import source
+        from autograder.intake import source
         resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
         for kind, (before, unit, after) in json.load(sys.stdin).items():
             print(kind, file=sys.stderr, flush=True)

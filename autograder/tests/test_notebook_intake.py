@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading import cells, intake, notebook, source
-from autograder.grading.intake import read_submission
-from autograder.grading.notebook import read_notebook
-from autograder.grading.wanted import Wanted
+from autograder.intake import cells, notebook, source, submission
+from autograder.intake.notebook import read_notebook
+from autograder.intake.submission import read_submission
+from autograder.intake.wanted import Wanted
 
 WANTED = Wanted(
     students=("online_softmax.py", "flash_forward.py"),
@@ -884,4 +884,4 @@ def test_a_notebook_as_large_as_allowed_is_read_in_bounded_time(tmp_path):
     cell = {"cell_type": "code", "source": MERGE, "outputs": [{"data": "A" * 9_000_000}]}
     write(tmp_path / "s", {"lab.ipynb": {"cells": [cell, *code(FORWARD)["cells"]]}})
     assert set(read_submission(tmp_path / "s", WANTED).problems) == {"answers.toml"}
-    assert intake.MOST_NOTEBOOKS * cells.LARGEST_NOTEBOOK >= source.LARGEST
+    assert submission.MOST_NOTEBOOKS * cells.LARGEST_NOTEBOOK >= source.LARGEST

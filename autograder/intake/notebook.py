@@ -21,12 +21,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from autograder.grading.archive import shown
-from autograder.grading.cells import NOT_PYTHON, cell_magic, cells_of, parse_cell
-from autograder.grading.choice import Choice
-from autograder.grading.source import Unreadable, stubs
-from autograder.grading.statements import FUNCTION, IMPORTS, Item, is_quiet, item_of, segment
-from autograder.grading.wanted import Wanted
+from autograder.intake.archive import shown
+from autograder.intake.cells import NOT_PYTHON, cell_magic, cells_of, parse_cell
+from autograder.intake.choice import Choice
+from autograder.intake.source import Unreadable, stubs
+from autograder.intake.statements import FUNCTION, IMPORTS, Item, is_quiet, item_of, segment
+from autograder.intake.wanted import Wanted
 
 MOST_STATEMENTS = 3_000  # that bind a name
 

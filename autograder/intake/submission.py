@@ -15,22 +15,22 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder.grading.archive import Box, listed, open_box, shown
-from autograder.grading.candidates import NAMED, Search, likeness
-from autograder.grading.files import MOST_SOURCES, Files, folder_of, name_of
-from autograder.grading.source import (
+from autograder.intake.archive import Box, listed, open_box, shown
+from autograder.intake.candidates import NAMED, Search, likeness
+from autograder.intake.files import MOST_SOURCES, Files, folder_of, name_of
+from autograder.intake.source import (
     Unreadable,
     functions_defined,
     is_stub_file,
     size,
     unfinished,
 )
-from autograder.grading.wanted import Wanted
+from autograder.intake.wanted import Wanted
 from autograder.kit.errors import KitError
 from autograder.kit.questions import FILE as ANSWERS
 
 if TYPE_CHECKING:  # a submission without a notebook needs none of that
-    from autograder.grading.notebook import Notebook
+    from autograder.intake.notebook import Notebook
 
 LARGEST_ANSWERS = 8 << 10  # bytes; reading TOML may take time and memory that grow by their square
 LARGEST_SOURCES = 8 << 20  # characters of all of them
@@ -165,8 +165,8 @@ class _Intake:
 
     def _notebook(self, beside: dict[str, str]) -> tuple[str, Notebook]:
         """The notebook in which most functions are written, then most are defined."""
-        from autograder.grading.cells import LARGEST_NOTEBOOK
-        from autograder.grading.notebook import Notebook, read_notebook
+        from autograder.intake.cells import LARGEST_NOTEBOOK
+        from autograder.intake.notebook import Notebook, read_notebook
 
         read = {}
         for path in self.files.nearest(self.files.notebooks)[:MOST_NOTEBOOKS]:

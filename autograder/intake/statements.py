@@ -10,7 +10,7 @@ import ast
 import symtable
 from dataclasses import dataclass
 
-from autograder.grading.source import Outline, outline, parsing
+from autograder.intake.source import Outline, outline, parsing
 
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, *FUNCTION, ast.ClassDef)

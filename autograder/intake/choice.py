@@ -10,8 +10,8 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable
 
-from autograder.grading.source import Outline, stubs
-from autograder.grading.statements import Item
+from autograder.intake.source import Outline, stubs
+from autograder.intake.statements import Item
 
 
 class Choice:

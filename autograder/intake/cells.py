@@ -11,7 +11,7 @@ import json
 import re
 import textwrap
 
-from autograder.grading.source import LARGEST, LARGEST_PARSED, OPAQUE, Unreadable, parse, size
+from autograder.intake.source import LARGEST, LARGEST_PARSED, OPAQUE, Unreadable, parse, size
 
 LARGEST_NOTEBOOK = 10 << 20  # bytes; parsed JSON takes up to 30 times as much memory
 MOST_CELLS = 2_000

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from autograder.grading.archive import listed, shown
-from autograder.grading.files import Files, folder_of, name_of, squash
-from autograder.grading.source import functions_defined, is_stub_file, unfinished
-from autograder.grading.wanted import Wanted
+from autograder.intake.archive import listed, shown
+from autograder.intake.files import Files, folder_of, name_of, squash
+from autograder.intake.source import functions_defined, is_stub_file, unfinished
+from autograder.intake.wanted import Wanted
 
 # How much a file's name is that of a wanted file; less is more.
 NAMED, OTHER_CASE, SIMILAR, BY_CONTENT = range(4)

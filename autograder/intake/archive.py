@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from autograder.grading.source import Unreadable, size
+from autograder.intake.source import Unreadable, size
 
 TOTAL = 20 << 20  # bytes read from one submission
 MOST_FILES = 2_000  # that are looked at; the ones nearest to the top

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from autograder.grading.archive import Box, shown
-from autograder.grading.source import LARGEST, Unreadable, decode
+from autograder.intake.archive import Box, shown
+from autograder.intake.source import LARGEST, Unreadable, decode
 
 MOST_SOURCES = 300  # modules of one submission
 

@@ -1,0 +1,1 @@
+"""Reads what a student handed in, whatever it is, into source texts; runs nothing of it."""
