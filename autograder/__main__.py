@@ -23,7 +23,7 @@ EXAMPLES = """lines to paste:
 def grade(lab: str, path: Path, json: Path | None = None, seed: int | None = None,
           trust: bool = False, verbose: bool = False) -> int:
     """Grade one submission as Gradescope would: a table here, results.json in FILE."""
-    from autograder.grading.process import nursery_for
+    from autograder.grading.nursery import nursery_for
     from autograder.kit.release import release_of
 
     release = release_of(lab)

@@ -17,8 +17,9 @@ from functools import lru_cache
 from queue import Queue
 from typing import Any
 
-from autograder.grading.process import Nursery
-from autograder.grading.remote import RemoteLab, setup_for
+from autograder.grading.nursery import Nursery
+from autograder.grading.remote import RemoteLab
+from autograder.grading.setup import setup_for
 from autograder.kit.calls import call
 from autograder.kit.diagnosis import answers, settled, shortened
 from autograder.kit.errors import KitError

@@ -16,8 +16,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from autograder.grading import results
-from autograder.grading.process import Nursery, nursery_for
-from autograder.grading.remote import RemoteLab, setup_for
+from autograder.grading.nursery import Nursery, nursery_for
+from autograder.grading.remote import RemoteLab
+from autograder.grading.setup import setup_for
 from autograder.intake.submission import Submission, read_submission
 from autograder.intake.wanted import wanted_by
 from autograder.kit import message
@@ -142,4 +143,5 @@ def _answers(submission: Submission) -> tuple[dict[str, Any] | str, list[str]]:
     if submission.answers is None:
         problem = submission.problems.get(FILE, f"{FILE} was not found")
         return problem, [problem]
-    return read_answers(submission.answers)
+    answers, wrong = read_answers(submission.answers)
+    return (answers if answers or not wrong else wrong[0]), wrong

@@ -9,35 +9,24 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
-import sys
 import time
 from collections import Counter
 from typing import Any
 
-from autograder.grading.process import (
-    Died,
-    Nursery,
-    NurseryEnded,
-    Output,
-    Worker,
-    ending,
-)
-from autograder.intake.source import imported_modules
+from autograder.grading.nursery import Nursery, NurseryEnded
+from autograder.grading.worker import Died, Output, Worker, ending
 from autograder.kit import border
 from autograder.kit.calls import ArgumentsAfter, PeakMemory, Request, Run
 from autograder.kit.check import NotJudged
 from autograder.kit.lab import FRAMES, CallFailed, Lab, raised
 from autograder.worker import limits
-from autograder.worker.serve import NUMPY_PARTS
 
 LOADING = 512 << 10  # bytes that loading a submission, and its first call, may add to a process
 CALLING = 256 << 10  # and a larger call after that: buffers of the BLAS library, for one
 UNSEEN = 256 << 10  # and what the kernel, which counts by the page and now and then, may miss
 AT_REST = 64 << 20  # bytes that a worker may hold on to while others are asked
 MEMORY = " (memory)"  # ends the key of a worker whose memory is measured
-MOST_PRELOADED = 200  # standard modules
 TRIES = 2  # of a request, should the nursery end
 
 
@@ -230,46 +219,6 @@ class RemoteLab(Lab):
 
     def _end(self, name: str) -> int:
         return self._workers.pop(name).end()
-
-
-def setup_for(sources: dict[str, str], given: dict[str, str], names: dict[str, str], scratch: str,
-              uid: int | None, trust: bool) -> dict:
-    """
-    What a worker needs to hold a submission.
-
-    Args:
-        sources: the submission's files; `given` ones take the place of theirs
-        names: public name of the lab -> the module that defines it
-        scratch: the folder it may write to, which belongs to user `uid`
-        trust: leave it unconfined
-    """
-    sources = sources | given
-    imported = imported_modules(sources)
-    own = {name.split("/")[0].removesuffix(".py") for name in sources}
-    text = "\n".join(sources.values())
-    preload = sorted((imported - own) & sys.stdlib_module_names)
-    preload += sorted(name for name in _submodules(text) if name.split(".")[0] in preload)
-    preload += ["unicodedata"] if r"\N{" in text else []
-    if "numpy" in imported:
-        words = {part: part.removeprefix("numpy.") for part in NUMPY_PARTS}
-        preload += [part for part, word in words.items()
-                    if word in text and re.search(rf"\b{word}\b", text)]
-    return {"sources": sources, "names": names, "preload": preload[:MOST_PRELOADED],
-            "numpy": "numpy" in imported, "scratch": scratch, "uid": uid, "trust": trust}
-
-
-IMPORT = re.compile(r"\b(?:from|import)[ \t]+([a-z_][\w.]*)(?:[ \t]+import[ \t]+\(?([\w, \t]+))?")
-
-
-def _submodules(text: str) -> set[str]:
-    """a.b of `import a.b` and `from a import b`, whatever b is; run nothing by its name."""
-    names = set()
-    for found in IMPORT.finditer(text):
-        module, parts = found[1], (found[2] or "").split(",")
-        names |= {module, *(f"{module}.{part.split()[0]}" for part in parts if part.strip())}
-        if len(names) > MOST_PRELOADED:
-            break
-    return {name for name in names if "." in name and "__" not in name}
 
 
 def _held(worker: Worker) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from autograder.__main__ import main
-from autograder.grading import grade, process
+from autograder.grading import grade, nursery, worker
 from autograder.grading.grade import Grader
 from autograder.kit.release import labs, release_of
 from autograder.kit.run import FAILED, NOT_JUDGED, PASSED
@@ -262,8 +262,8 @@ def test_a_nursery_that_is_killed_is_replaced_and_costs_nothing(graders, monkeyp
             grader.nursery.process.kill()
         return original(worker, *args)
 
-    original = process.Worker.ask
-    monkeypatch.setattr(process.Worker, "ask", ask)
+    original = worker.Worker.ask
+    monkeypatch.setattr(worker.Worker, "ask", ask)
     graded = grader.grade(ROOT / "solutions" / "flash_decoding")
     assert asked > 20 and due == 0
     assert graded.score == 20 and graded.content["extra_data"]["status"] == "graded"
@@ -278,8 +278,8 @@ def test_a_nursery_that_is_killed_again_and_again_costs_no_result(monkeypatch):
         time.sleep(0.1)  # the worker ends with it
         return original(worker, *args)
 
-    original = process.Worker.ask
-    monkeypatch.setattr(process.Worker, "ask", ask)
+    original = worker.Worker.ask
+    monkeypatch.setattr(worker.Worker, "ask", ask)
     graded = grader.grade(ROOT / "solutions" / "megakernel")
     called = [r for r in graded.results if r.check.part != "questions"]
     assert {(r.outcome, r.status) for r in called} == {(NOT_JUDGED, "grader error")}
@@ -290,7 +290,7 @@ def test_a_nursery_that_is_killed_again_and_again_costs_no_result(monkeypatch):
 
 def test_a_nursery_that_can_start_no_worker_says_so(monkeypatch):
     grader = Grader(release_of("megakernel"))
-    monkeypatch.setattr(process.Nursery, "order",
+    monkeypatch.setattr(nursery.Nursery, "order",
                         lambda *_: {"error": "no more processes", "status": 0})
     graded = grader.grade(ROOT / "solutions" / "megakernel")
     assert statuses(graded, "timeline_kernels") == {"grader error"}
