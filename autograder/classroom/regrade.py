@@ -57,7 +57,7 @@ def _regrade(release: Release, export: Path, out: Path, workers: int, scheduler:
             print(f"stopped; {left} of {len(handed)} submissions are left: the same command goes "
                   "on with them", file=sys.stderr)
             return 130
-        return _sum_up(release, handed, kept, out)
+        return _sum_up(release, handed, kept, out, workers)
 
 
 def _graded(release: Release, todo: list[Handed], workers: int, scheduler: str | None,
@@ -90,7 +90,7 @@ def _watched(stream: Iterator, count: int) -> Iterator:
             print(f"{number} of {count} graded", flush=True)
 
 
-def _sum_up(release: Release, handed: list[Handed], kept: Kept, out: Path) -> int:
+def _sum_up(release: Release, handed: list[Handed], kept: Kept, out: Path, workers: int) -> int:
     tally = Tally(release)
     with grades.Tables(out, release) as tables:
         for one in handed:
@@ -100,7 +100,7 @@ def _sum_up(release: Release, handed: list[Handed], kept: Kept, out: Path) -> in
                                "was it built again meanwhile? start the same command again")
             tables.add(one, content)
             tally.add(one, content)
-    alike = similarity.compare(release, handed)
+    alike = similarity.compare(release, handed, workers)
     report.write(out / "report.html", tally, alike)
     for status, number in tally.statuses.items():
         print(f"{number:6} {status}")

@@ -15,7 +15,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from autograder.classroom.submissions import Handed
 from autograder.intake.submission import read_submission
 from autograder.intake.wanted import Wanted, wanted_by
 from autograder.kit.release import PACKAGE, Release
+from autograder.worker import confine
 
 K, WINDOW = 25, 6  # characters of filtered code in a fingerprint; of 6 in a row one is kept
 LARGEST = 200_000  # characters of a work that is compared
@@ -30,6 +33,7 @@ COMMON, FEW = 0.1, 10  # what more than a tenth of the works, and more than ten,
 LEAST = 40  # fingerprints that two works share
 ALIKE = 0.6  # share of the smaller work's fingerprints that the other has too
 MOST = 50  # pairs that are listed
+AT_ONCE = 4  # works that a process takes
 SECONDS = 600
 
 
@@ -54,12 +58,12 @@ class Alike:
     missing: str = ""
 
 
-def compare(release: Release, handed: Iterable[Handed]) -> Alike:
-    """Compare what students wrote with each other."""
+def compare(release: Release, handed: Iterable[Handed], workers: int = 1) -> Alike:
+    """Compare what students wrote with each other, with so many processes."""
     if find_spec("copydetect") is None:
         return Alike(missing="copydetect is not installed: pip install "
                              "-e '.[classroom]'")
-    job = {"lab": release.lab, "folder": str(release.folder.resolve()),
+    job = {"lab": release.lab, "folder": str(release.folder.resolve()), "workers": workers,
            "works": [[one.id, str(one.path.resolve())] for one in handed]}
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(PACKAGE.parent),
                    "MPLBACKEND": "agg"}
@@ -76,7 +80,7 @@ def compare(release: Release, handed: Iterable[Handed]) -> Alike:
 # --- in the process of its own --------------------------------------------------------------------
 
 
-def find(release: Release, works: list[tuple[str, Path]]) -> Alike:
+def find(release: Release, works: list[tuple[str, Path]], workers: int = 1) -> Alike:
     """What `compare` gives."""
     import numpy as np
 
@@ -84,29 +88,40 @@ def find(release: Release, works: list[tuple[str, Path]]) -> Alike:
     stub = _joined(release.handed_out(list(wanted.students)))
     known = np.array(sorted(_fingerprint(stub, 1).hashes))
     by_text: dict[str, list[str]] = {}
-    prints, paths = [], {}
+    paths: dict[str, Path] = {}
     for id_, path in works:
-        text = _joined(_written(path, wanted))
+        text = _written(path, wanted)
         if text == stub or not 0 < len(text) <= LARGEST:
             continue
         same = by_text.setdefault(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(), [])
         same.append(id_)
         if len(same) == 1:
-            prints.append(np.unique(np.fromiter(_fingerprint(text, WINDOW, known).hashes, int)))
             paths[id_] = path
     ids = list(paths)
+    with ProcessPoolExecutor(min(workers, os.cpu_count() or 1),
+                             initializer=confine.die_with_parent) as pool:
+        hashes = partial(_hashes, wanted=wanted, known=known)
+        prints = list(pool.map(hashes, paths.values(), chunksize=AT_ONCE))
     close = _close(prints)
-    pairs = [_pair(ids[i], ids[j], [_fingerprint(_joined(_written(paths[ids[k]], wanted)), WINDOW,
-                                                 known) for k in (i, j)])
+    pairs = [_pair(ids[i], ids[j], [_fingerprint(_written(paths[ids[k]], wanted), WINDOW, known)
+                                    for k in (i, j)])
              for _, i, j in close[:MOST]]
     pairs.sort(key=lambda pair: -max(pair.of_one, pair.of_other))
     return Alike(len(ids), [ids for ids in by_text.values() if len(ids) > 1], pairs,
                  max(0, len(close) - MOST))
 
 
-def _written(path: Path, wanted: Wanted) -> dict[str, str]:
+def _hashes(path: Path, wanted: Wanted, known):
+    """The work's fingerprints, in ascending order."""
+    import numpy as np
+
+    found = _fingerprint(_written(path, wanted), WINDOW, known).hashes
+    return np.unique(np.fromiter(found, int))
+
+
+def _written(path: Path, wanted: Wanted) -> str:
     sources = read_submission(path, wanted).sources
-    return {name: sources[name] for name in wanted.students if name in sources}
+    return _joined({name: sources[name] for name in wanted.students if name in sources})
 
 
 def _joined(sources: dict[str, str]) -> str:
@@ -154,6 +169,8 @@ def _close(prints: list) -> list[tuple[float, int, int]]:
 
 
 if __name__ == "__main__":
+    confine.die_with_parent()
     job = json.load(sys.stdin)
     print(json.dumps(asdict(find(Release(job["lab"], Path(job["folder"])),
-                                 [(id_, Path(path)) for id_, path in job["works"]]))))
+                                 [(id_, Path(path)) for id_, path in job["works"]],
+                                 job["workers"]))))

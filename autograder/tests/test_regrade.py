@@ -491,7 +491,7 @@ def test_a_result_that_is_gone_before_the_sums_is_a_tool_error(few, tmp_path):
     release = release_of(LAB)
     store = kept.Kept(tmp_path, release)
     with pytest.raises(KitError, match="it is not of release"):
-        regrade._sum_up(release, submissions.read_export(few[0]), store, tmp_path)
+        regrade._sum_up(release, submissions.read_export(few[0]), store, tmp_path, 1)
     store.close()
 
 

@@ -150,8 +150,7 @@ class Confinement:
 
     def limit(self, uid: int | None = None) -> list[str]:
         """The resource limits alone, and an end when the parent ends: all that trust leaves on."""
-        if libc.MACHINE:
-            _die_with_parent()
+        die_with_parent()
         # The kernel counts all tasks of a user together: only a worker's own user has none yet.
         tasks = self.neighbours + limits.NEIGHBOURS if uid is None else limits.PROCESSES
         for name, value in _rlimits(tasks):
@@ -245,8 +244,10 @@ def _give_up_rights() -> None:
     libc.prctl(PR_SET_DUMPABLE, 0)
 
 
-def _die_with_parent() -> None:
-    """Not before the change of user, which resets this."""
+def die_with_parent() -> None:
+    """Where the kernel can see to that; not before a change of user, which resets it."""
+    if not libc.MACHINE:
+        return
     parent = os.getppid()
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
