@@ -93,7 +93,7 @@ def _build_lab(solution: Solution, pictures: Future[Files], term: Term, language
     extra = {f"{lab}.ipynb": pages.student} | {
         f"figures/{name}": data for name, data in pictures.result().items()}
     about["version"] = _hash({**package.grader_files(lab), **stored, **draft, **extra})[:8]
-    stored = package.frozen_files(solution, values, about)
+    stored |= package.lab_file(about)
     student = package.student_files(solution, term, figures, stored) | extra
     folder = staging / "dist" / "frozen" / lab
     package.write(stored, folder)

@@ -31,7 +31,12 @@ def frozen_files(solution: Solution, values: dict[str, Any], about: dict[str, An
     """The folder frozen/<lab> of a grader."""
     files = {f"{name}.json": frozen.dump(value).encode() for name, value in values.items()}
     files |= {f"handed_out/{name}": text.encode() for name, text in solution.stubs.items()}
-    return files | {"lab.json": _json(about)}
+    return files | lab_file(about)
+
+
+def lab_file(about: dict[str, Any]) -> Files:
+    """lab.json, by its name."""
+    return {"lab.json": _json(about)}
 
 
 def student_files(solution: Solution, term: Term, figures: dict[str, Any], stored: Files) -> Files:

@@ -152,8 +152,13 @@ def _same_arrays(a: Any, b: Any) -> bool:
     a, b = np.asarray(a), np.asarray(b)
     if a.shape != b.shape or a.dtype.kind not in "fiub" or b.dtype.kind not in "fiub":
         return False
+    equal = a == b
+    if equal.all():  # to the last bit, as most are
+        return True
+    a, b = a.astype(np.float64), b.astype(np.float64)
     scale = max(1.0, float(np.max(np.abs(b[np.isfinite(b)]), initial=0.0)))
-    return bool(np.isclose(a, b, rtol=0, atol=RTOL * scale, equal_nan=True).all())
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool((equal | (np.abs(a - b) <= RTOL * scale) | (a != a) & (b != b)).all())
 
 
 def _settled_array(value: Any, right: Any) -> Any:
