@@ -6,7 +6,7 @@ import re
 import sys
 
 from autograder.intake.source import imported_modules
-from autograder.worker.serve import NUMPY_PARTS
+from autograder.worker.serve import NUMPY_PARTS, NUMPY_TOOLS
 
 MOST_PRELOADED = 200  # standard modules
 
@@ -30,14 +30,26 @@ def setup_for(sources: dict[str, str], given: dict[str, str], names: dict[str, s
     preload += sorted(name for name in _submodules(text) if name.split(".")[0] in preload)
     preload += ["unicodedata"] if r"\N{" in text else []
     if "numpy" in imported:
-        words = {part: part.removeprefix("numpy.") for part in NUMPY_PARTS}
-        preload += [part for part, word in words.items()
-                    if word in text and re.search(rf"\b{word}\b", text)]
+        preload += _parts_of_numpy(text)
     return {"sources": sources, "names": names, "preload": preload[:MOST_PRELOADED],
             "numpy": "numpy" in imported, "scratch": scratch, "uid": uid, "trust": trust}
 
 
 IMPORT = re.compile(r"\b(?:from|import)[ \t]+([a-z_][\w.]*)(?:[ \t]+import[ \t]+\(?([\w, \t]+))?")
+
+
+STAR = re.compile(r"\bfrom[ \t]+numpy[ \t]+import[ \t]*\*")  # takes all parts and tools along
+
+
+def _parts_of_numpy(text: str) -> list[str]:
+    """The parts whose word stands anywhere in the text, the tools that it takes or names."""
+    if STAR.search(text):
+        return [*NUMPY_PARTS, *NUMPY_TOOLS]
+    words = {part: part.removeprefix("numpy.") for part in NUMPY_PARTS}
+    taken = _submodules(text)
+    return [part for part, word in words.items()
+            if word in text and re.search(rf"\b{word}\b", text)] + [
+        tool for tool in NUMPY_TOOLS if tool in taken or f"np.{tool[6:]}" in text]
 
 
 def _submodules(text: str) -> set[str]:

@@ -116,6 +116,16 @@ def test_what_is_handed_in_is_run_and_not_the_solution(graders, tmp_path):
     assert got["timeline_kernels"] < 8 and got["timeline_megakernel"] == 9
 
 
+@pytest.mark.parametrize("imports", [
+    "from numpy import *\nfrom builtins import *", "from numpy.testing import assert_allclose",
+    "from numpy import testing as check", "from numpy.typing import NDArray",
+    "np.testing.assert_allclose(1, 1)", "from numpy.lib.stride_tricks import sliding_window_view",
+])
+def test_any_part_of_numpy_can_be_imported(graders, tmp_path, imports):
+    path = submission(tmp_path, "flash_decoding", split_kv="+" + imports + "\n")
+    assert points(graders("flash_decoding").grade(path))["split_kv_decode"] == 10
+
+
 def test_an_answer_that_cannot_be_read_costs_itself_and_no_other(graders, tmp_path):
     path = submission(tmp_path, "flash_attention")
     answers = (path / "answers.toml").read_text(encoding="utf-8")

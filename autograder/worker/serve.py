@@ -25,6 +25,7 @@ CHANNEL = 3
 UNHELPFUL = {"antigravity", "idlelib", "lib2to3", "test", "this", "tkinter", "turtle",
              "turtledemo"}  # standard modules that do something when they are imported
 NUMPY_PARTS = ("numpy.fft", "numpy.linalg", "numpy.ma", "numpy.polynomial", "numpy.random")
+NUMPY_TOOLS = ("numpy.ctypeslib", "numpy.f2py", "numpy.testing", "numpy.typing")  # load slowly
 FRAMES = 3  # of a student's traceback
 POPULATE_READ = 22  # for madvise
 MMAP_THRESHOLD, LARGE = -3, 64 << 10  # for mallopt: bytes from which an array has its own pages
@@ -76,7 +77,8 @@ def _take_descriptors(channel_fd: int, out_fd: int, err_fd: int) -> socket.socke
 
 def _preload(name: str) -> None:
     top = name.partition(".")[0]
-    if name in NUMPY_PARTS or (top in sys.stdlib_module_names and top not in UNHELPFUL):
+    standard = top in sys.stdlib_module_names and top not in UNHELPFUL
+    if standard or name in NUMPY_PARTS + NUMPY_TOOLS:
         try:
             importlib.import_module(name)
         except BaseException:
