@@ -48,9 +48,13 @@ class Box:
         self.refused: dict[str, str] = {}  # path -> why it was left out
         self.notes: list[str] = []
         self._left = TOTAL
+        self._outer: Box | None = None
+        self._beside: set[str] = set()  # files of the outer box
 
     def read(self, path: str, limit: int) -> bytes:
         """The bytes of one file; Unreadable when they are more than `limit` or can't be had."""
+        if self._outer and path in self._beside:
+            return self._outer.read(path, limit)
         if self.files[path] > limit:
             raise Unreadable(f"is larger than {size(limit)}")
         if self._left <= 0:
@@ -67,6 +71,14 @@ class Box:
     def close(self):
         if self._file:
             self._file.close()
+        if self._outer:
+            self._outer.close()
+
+    def put_into(self, outer: Box, archive: str):
+        """Take along what lies in the outer box beside this one, which is an archive in it."""
+        self._outer = outer
+        self._beside = outer.files.keys() - self.files.keys() - {archive}
+        self.files |= {path: outer.files[path] for path in outer.files if path in self._beside}
 
     def _bytes(self, path: str, limit: int) -> bytes:
         raise NotImplementedError
@@ -284,7 +296,7 @@ def _unwrap(box: Box, path: str) -> Box:
         raise
     if isinstance(inner, Single):
         return box
-    box.close()
+    inner.put_into(box, path)
     inner.notes[:0] = [*box.notes, f"the files were taken from {shown(path)}"]
     return inner
 

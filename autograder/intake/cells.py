@@ -48,7 +48,9 @@ def cells_of(text: str) -> tuple[list[tuple[int, str, str]], list[str]]:
             continue
         source = cell.get("source", cell.get("input", ""))
         if isinstance(source, list):
-            source = "".join(line for line in source if isinstance(line, str))
+            lines = [line for line in source if isinstance(line, str)]
+            ended = len(lines) < 2 or any(line.endswith("\n") for line in lines)
+            source = ("" if ended else "\n").join(lines)
         if not isinstance(source, str):
             continue
         total += len(source)

@@ -23,18 +23,32 @@ class Choice:
         self.changers: dict[str, list[int]] = {}
         self.stars: list[int] = []
         for i, item in enumerate(items):
-            for name in item.binds:
+            for name in item.binds if not item.demo else ():
                 self.binders.setdefault(name, []).append(i)
-            for name in item.changes:
+            for name in item.changes if not item.demo else ():
                 self.changers.setdefault(name, []).append(i)
             if item.text.endswith(" import *"):
                 self.stars.append(i)
+        self._add_demos()
         self._stubs = {i for i, item in enumerate(items) if item.unfinished}
         unwritten = stubs(self.outlines())
         for name, places in self.binders.items():
             for i in places if len(places) > 1 else ():
                 if (found := items[i].outline) and found.names & unwritten - {name}:
                     self._stubs.add(i)
+
+    def _add_demos(self):
+        """What only a loop or a block binds, and what they fill, as long as it is no module."""
+        demos = [i for i, item in enumerate(self.items) if item.demo]
+        defined = set(self.binders)
+        for i in demos:
+            for name in self.items[i].binds - defined:
+                self.binders.setdefault(name, []).append(i)
+        for i in demos:
+            for name in self.items[i].changes & self.binders.keys():
+                if not any(self.items[j].text.startswith(("import ", "from "))
+                           for j in self.binders[name]):
+                    self.changers.setdefault(name, []).append(i)
 
     def last(self, name: str, before: int | None = None) -> int | None:
         """

@@ -25,7 +25,7 @@ from autograder.intake.archive import shown
 from autograder.intake.cells import NOT_PYTHON, cell_magic, cells_of, parse_cell
 from autograder.intake.choice import Choice
 from autograder.intake.source import Unreadable, stubs
-from autograder.intake.statements import FUNCTION, IMPORTS, Item, is_quiet, item_of, segment
+from autograder.intake.statements import FUNCTION, IMPORTS, Item, fills, is_quiet, item_of, segment
 from autograder.intake.wanted import Wanted
 
 MOST_STATEMENTS = 3_000  # that bind a name
@@ -117,10 +117,10 @@ class _Reading:
         for node in tree.body:
             if isinstance(node, IMPORTS):
                 yield from self._imports(number, node)
-            elif is_quiet(node, self.stems):
+            elif (quiet := is_quiet(node, self.stems)) or fills(node, self.stems):
                 text = segment(lines, node)
                 try:
-                    yield item_of(number, node, text)
+                    yield item_of(number, node, text, demo=not quiet)
                 except Unreadable as error:
                     if isinstance(node, FUNCTION):
                         self._lost(self.broken, number, text, str(error))

@@ -31,6 +31,7 @@ class Item:
     module: str = ""  # of an import from a students' file, which is replaced once all is read
     name: str = ""  # what it takes from there: a name, "*", or "" for the module itself
     borrowed: bool = False  # it takes a name from a students' file beside the notebook
+    demo: bool = False  # it does more than define, so it counts only where nothing else will do
 
     @property
     def unfinished(self) -> bool:
@@ -47,14 +48,26 @@ def is_quiet(node: ast.stmt, stems: set[str]) -> bool:
             todo.extend(s for handler in getattr(node, "handlers", []) for s in handler.body)
         elif not isinstance(node, (*_SIMPLE, *IMPORTS, ast.Pass)):
             return False
-        elif isinstance(node, IMPORTS) and stems & {
-            getattr(node, "module", ""),
-            *(alias.name for alias in node.names),
-        }:
+        elif imports(node, stems):
             return False
         elif isinstance(node, ast.AnnAssign) and node.value is None:
             return False
     return True
+
+
+def imports(node: ast.AST, stems: set[str]) -> bool:
+    """Does it import one of these modules?"""
+    return isinstance(node, IMPORTS) and not stems.isdisjoint(
+        {getattr(node, "module", ""), *(alias.name for alias in node.names)})
+
+
+def fills(node: ast.stmt, stems: set[str]) -> bool:
+    """Is it a loop, a block or a call of a method, which may give a name what it holds?"""
+    blocks = (ast.For, ast.While, ast.If, ast.Try, ast.With)
+    method = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(
+        node.value.func, ast.Attribute)
+    return (method or isinstance(node, blocks)) and not any(
+        imports(inner, stems) for inner in ast.walk(node))
 
 
 def segment(lines: list[str], node: ast.stmt) -> str:
@@ -66,7 +79,7 @@ def segment(lines: list[str], node: ast.stmt) -> str:
     return b"\n".join(part).decode()
 
 
-def item_of(number: int, node: ast.stmt, text: str) -> Item:
+def item_of(number: int, node: ast.stmt, text: str, demo: bool = False) -> Item:
     """What a statement binds and needs; Unreadable when it can't be compiled by itself."""
     with parsing():
         compile(text, "cell", "exec", dont_inherit=True)
@@ -96,6 +109,7 @@ def item_of(number: int, node: ast.stmt, text: str) -> Item:
         frozenset(now),
         frozenset(later),
         outline(node) if isinstance(node, FUNCTION) else None,
+        demo=demo,
     )
 
 
@@ -123,6 +137,13 @@ def _targets(statement: ast.stmt) -> tuple[set[str], set[str]]:
             todo.extend(node.targets)
         elif isinstance(node, ast.AnnAssign):
             todo.append(node.target)
+        elif isinstance(node, ast.Expr):  # X.append(1)
+            call = node.value
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+                changes.add(_base(call.func))
+        elif isinstance(node, (ast.For, ast.While)):
+            todo += [*([node.target] if isinstance(node, ast.For) else []), *node.body,
+                     *node.orelse]
         elif isinstance(node, ast.With):
             todo.extend(item.optional_vars for item in node.items if item.optional_vars)
             todo.extend(node.body)

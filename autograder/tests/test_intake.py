@@ -110,6 +110,16 @@ def test_a_flat_folder_loads_no_zip_and_no_notebook_machinery(at):
     subprocess.run([sys.executable, "-c", code], check=True, cwd=root)
 
 
+def test_what_lies_beside_a_zip_of_the_modules_is_read_too(tmp_path):
+    modules = {name: text for name, text in WORK.items() if name.endswith(".py")}
+    others = {name: text for name, text in WORK.items() if not name.endswith(".py")}
+    at = folder(tmp_path / "both", others)
+    zipped(at / "code.zip", modules)
+    submission = read(at)
+    is_whole(submission)
+    assert submission.notes == ("the files were taken from code.zip",)
+
+
 def test_a_zip_and_a_folder_of_equal_work_have_equal_digests(tmp_path):
     reversed_work = dict(reversed(WORK.items()))
     nested = {f"hw2/src/{name}": text for name, text in reversed_work.items()}

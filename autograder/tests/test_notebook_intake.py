@@ -885,3 +885,32 @@ def test_a_notebook_as_large_as_allowed_is_read_in_bounded_time(tmp_path):
     write(tmp_path / "s", {"lab.ipynb": {"cells": [cell, *code(FORWARD)["cells"]]}})
     assert set(read_submission(tmp_path / "s", WANTED).problems) == {"answers.toml"}
     assert submission.MOST_NOTEBOOKS * cells.LARGEST_NOTEBOOK >= source.LARGEST
+
+
+FILLED = {  # what a notebook does beside definitions, of which a function needs the result
+    "a loop that binds": "for LIMIT in [3]:\n    print(LIMIT)",
+    "a loop that fills": "LIMIT = []\nfor i in range(2):\n    LIMIT.append(3)\nLIMIT = LIMIT[0]",
+    "a method": "TABLE = {}\nTABLE.update(limit=3)\nLIMIT = TABLE['limit']",
+    "a block that prints": "with open(os.devnull) as f:\n    LIMIT = 3\n    print(LIMIT)",
+    "a try that prints": "try:\n    LIMIT = 3\n    print(LIMIT)\nexcept OSError:\n    print()",
+}
+
+
+@pytest.mark.parametrize("how", FILLED)
+def test_a_value_is_taken_from_wherever_it_is_made(load, how):
+    merge = "def merge_states(a, b):\n    return LIMIT"
+    order = ["import os", FILLED[how], "print('demo')\n1 / 0", merge, FORWARD]
+    sources, _, problems = taken(*order)
+    assert problems == {} and "demo" not in sources["flash_attention_notebook.py"]
+    assert load(sources, "merge_states")(1, 2) == 3
+
+
+def test_a_demo_s_variable_does_not_replace_a_constant(load):
+    merge = "LIMIT = 3\n\ndef merge_states(a, b):\n    return LIMIT"
+    sources, _, _ = taken(merge, "for LIMIT in range(9):\n    print(LIMIT)", FORWARD)
+    assert load(sources, "merge_states")(1, 2) == 3
+
+
+def test_lines_without_their_ends_are_lines():
+    cells = [{"cell_type": "code", "source": text.split("\n")} for text in (MERGE, FORWARD)]
+    assert read(json.dumps({"nbformat": 4, "cells": cells}))[2] == {}
