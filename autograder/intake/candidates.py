@@ -78,6 +78,7 @@ class Search:
 
     def _by_content(self, file: str) -> list[Candidate]:
         """The files of any name that define the wanted file's functions; the ones with most."""
+        self.files.tell_notebooks()
         functions = set(self.wanted.functions_of(file))
         defined = {path: len(self._defines(path, functions))
                    for path in self.files.nearest(self.files.python)}

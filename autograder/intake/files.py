@@ -9,6 +9,7 @@ from autograder.intake.archive import Box, shown
 from autograder.intake.source import LARGEST, Unreadable, decode
 
 MOST_SOURCES = 300  # modules of one submission
+EXPORTED = re.compile(r"^# In ?\[[ \d*]*\]:[ \t]*$", re.MULTILINE)  # Jupyter's line above a cell
 
 
 class Files:
@@ -26,6 +27,14 @@ class Files:
         self.notebooks = [p for p in box.files
                           if name_of(p).lower().endswith((".ipynb", ".ipynb.json"))]
         self._texts: dict[str, str | Unreadable] = {}
+
+    def tell_notebooks(self):
+        """Count those that were saved as Python among the notebooks."""
+        for path in self.nearest(self.python):
+            text = self.text(path)
+            if isinstance(text, str) and EXPORTED.search(text):
+                self.python.remove(path)
+                self.notebooks.append(path)
 
     def text(self, path: str) -> str | Unreadable:
         """The text of a module, or why it can't be read."""

@@ -914,3 +914,13 @@ def test_a_demo_s_variable_does_not_replace_a_constant(load):
 def test_lines_without_their_ends_are_lines():
     cells = [{"cell_type": "code", "source": text.split("\n")} for text in (MERGE, FORWARD)]
     assert read(json.dumps({"nbformat": 4, "cells": cells}))[2] == {}
+
+
+def test_a_notebook_that_was_saved_as_python_is_one(tmp_path, load):
+    cells = ["import matplotlib.pyplot as plt\nget_ipython().system('ls')", MERGE, FORWARD, "1 / 0"]
+    text = "#!/usr/bin/env python\n# coding: utf-8\n\n# # My work\n" + "".join(
+        f"\n# In[{number or ' '}]:\n\n\n{cell}\n" for number, cell in enumerate(cells))
+    (tmp_path / "lab (1).py").write_text(text, encoding="utf-8")
+    submission = read_submission(tmp_path, WANTED)
+    assert "the functions were taken from the notebook lab (1).py" in submission.notes
+    assert load(submission.sources, "merge_states")
