@@ -271,16 +271,17 @@ def test_the_class_gets_what_it_deserves(klass):
 
 def test_the_same_notebooks_get_the_same_points_in_the_gradescope_bundle(klass, tmp_path):
     students = [student for student in klass.graded if not student.startswith("odd")]
-
-    def simulated(student: str) -> dict[str, float]:
-        root = tmp_path / str(students.index(student)) / "autograder"
+    roots = [tmp_path / str(number) / "autograder" for number in range(len(students))]
+    for student, root in zip(students, roots, strict=True):  # all written before any is run
         simulate.lay_out(DIST / f"{klass.lab}-gradescope.zip",
                          klass.course / "submitted" / student / klass.lab, root)
+
+    def simulated(root: Path) -> dict[str, float]:
         assert simulate.run(root) == 0
         return by_part(simulate.read_results(root)["tests"])
 
     with ThreadPoolExecutor(2) as pool:
-        points = dict(zip(students, pool.map(simulated, students), strict=True))
+        points = dict(zip(students, pool.map(simulated, roots), strict=True))
     assert points == {student: klass.graded[student] for student in students}
 
 
