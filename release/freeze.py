@@ -8,20 +8,24 @@ known mistake say to the diagnostic requests.
 from __future__ import annotations
 
 import marshal
+import math
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from queue import Queue
 from typing import Any
 
+import numpy as np
+
 from autograder.grading.nursery import Nursery
 from autograder.grading.remote import RemoteLab
 from autograder.grading.setup import setup_for
-from autograder.kit.calls import call
-from autograder.kit.diagnosis import answers, settled, shortened
+from autograder.kit.border import Record
+from autograder.kit.calls import call, is_array
+from autograder.kit.diagnosis import RTOL, answers, settled, shortened
 from autograder.kit.errors import KitError
 from autograder.kit.lab import Lab
 from autograder.kit.release import module_of
@@ -133,7 +137,7 @@ def _cases(lab: Lab, named: dict[str, list]) -> dict[str, list]:
 
 
 def _diagnosis(solution: Solution, requests: dict[str, list], bench: Bench) -> dict[str, dict]:
-    mistakes = read_mistakes(solution)
+    mistakes, requests = read_mistakes(solution), rounded(requests)
 
     def ask(sources: dict[str, str], part: str, right: list | None = None) -> list:
         with bench.lab(sources, solution.names) as lab:
@@ -147,11 +151,37 @@ def _diagnosis(solution: Solution, requests: dict[str, list], bench: Bench) -> d
     base = {part: settled(answer, answer) for part, answer in right.items()}
     known = bench.map(lambda m: ask(mistaken(solution, m), m.part, right[m.part]), mistakes)
     return {
-        part: {"requests": requests[part], "right": right[part], "mistakes": [
-            {"id": m.id, "hint": m.hint, "answers": shortened(a, base[part])}
+        part: {"requests": requests[part], "right": rounded(right[part]), "mistakes": [
+            {"id": m.id, "hint": m.hint, "answers": rounded(shortened(a, base[part]))}
             for m, a in zip(mistakes, known, strict=True) if m.part == part]}
         for part in requests
     }
+
+
+def rounded(value: Any) -> Any:
+    """
+    The value or request, its arrays to as many digits as `diagnosis.same` compares: the last ones
+    depend on the processor and on numpy's version, and a release is the same wherever it is built.
+    """
+    if is_array(value) and value.dtype.kind == "f":
+        return _rounded_array(value)
+    if isinstance(value, Record):
+        numbers = {name: rounded(number) for name, number in vars(value).items()}
+        return Record(value._kind, numbers, tuple(map(rounded, value)))
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(rounded, value))
+    if isinstance(value, dict):
+        return {key: rounded(part) for key, part in value.items()}
+    if is_dataclass(value):  # a request, a call
+        return replace(value, **{f.name: rounded(getattr(value, f.name)) for f in fields(value)})
+    return value
+
+
+def _rounded_array(value: np.ndarray) -> np.ndarray:
+    largest = np.max(np.abs(value[np.isfinite(value)]), initial=1.0)
+    unit = int(np.frexp(largest)[1]) + math.frexp(RTOL)[1] - 2
+    whole = np.ldexp(np.rint(np.ldexp(value, -unit)), unit) + 0.0  # the sign of 0 is noise too
+    return np.where(np.isnan(value), np.nan, whole).astype(value.dtype)
 
 
 def read_mistakes(solution: Solution) -> list[Mistake]:
