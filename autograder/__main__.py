@@ -23,16 +23,15 @@ EXAMPLES = """lines to paste:
 def grade(lab: str, path: Path, json: Path | None = None, seed: int | None = None,
           trust: bool = False, verbose: bool = False) -> int:
     """Grade one submission as Gradescope would: a table here, results.json in FILE."""
-    from autograder.grading.nursery import nursery_for
-    from autograder.kit.release import release_of
+    from autograder.grading.nursery import Nursery
 
-    release = release_of(lab)
-    with closing(nursery_for(release)) as nursery:  # it starts while this process loads the rest
+    with closing(Nursery()) as nursery:  # it starts while this process loads the rest
         from autograder.grading import results, table
         from autograder.grading.grade import Grader
+        from autograder.kit.release import release_of
 
         save = (lambda content: results.write(json, content)) if json else (lambda content: None)
-        graded = Grader(release, trust, nursery).grade(path, seed, save)
+        graded = Grader(release_of(lab), trust, nursery).grade(path, seed, save)
         save(graded.content)
     print(table.render(graded, lab, verbose))
     return 0

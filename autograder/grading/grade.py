@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from autograder.grading import results
-from autograder.grading.nursery import Nursery, nursery_for
+from autograder.grading.nursery import Nursery
 from autograder.grading.remote import RemoteLab
 from autograder.grading.setup import setup_for
 from autograder.intake.submission import Submission, read_submission
@@ -55,7 +55,9 @@ class Grader:
         refuse_unconfined(trust)
         self.release = release
         self.trust = trust
-        self.nursery = nursery or nursery_for(release)
+        self.nursery = nursery or Nursery()
+        if release.uses_numpy:
+            self.nursery.load_numpy()
         self.wanted = wanted_by(release.about)
         self.given = release.handed_out(release.about["given"])
 

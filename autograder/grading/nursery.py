@@ -19,12 +19,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from autograder.kit.errors import KitError
-from autograder.kit.release import Release
 from autograder.worker import confine, limits
 
 ORDER_SECONDS = 60  # for a nursery's reply; it loads numpy within one
 NURSERY = Path(__file__).parents[1] / "worker" / "nursery.py"
-CLEAN = {
+CLEAN = {  # all of the environment; hashes are the same in every worker, and so is a set's order
     "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0",
     "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
     "MALLOC_ARENA_MAX": "2",
@@ -36,15 +35,9 @@ class NurseryEnded(Exception):
 
 
 class Nursery:
-    """
-    One fork server process, whose workers have a user of their own when the grader is root.
+    """One fork server process, whose workers have a user of their own when the grader is root."""
 
-    Args:
-        numpy: load it at once, because workers will need it
-    """
-
-    def __init__(self, numpy: bool = False):
-        self.numpy = numpy
+    def __init__(self):
         self.uid, self.claim = _own_user() if confine.available().uids else (None, None)
         self.folder = tempfile.mkdtemp(prefix="grading-")
         os.chmod(self.folder, 0o711)
@@ -55,27 +48,46 @@ class Nursery:
         self.control.settimeout(ORDER_SECONDS)
         home = str(Path(find_spec("numpy").origin).parents[1])
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-B", "-X", "utf8", str(NURSERY), str(theirs.fileno()),
-             self.folder, home, *(["numpy"] if self.numpy else [])],
+            [sys.executable, "-s", "-S", "-B", "-X", "utf8", str(NURSERY), str(theirs.fileno()),
+             self.folder, home],
             pass_fds=[theirs.fileno()], env=CLEAN, cwd="/", stdin=subprocess.DEVNULL,
             start_new_session=True)
         theirs.close()
         self.replies = self.control.makefile("rb")
-        self.asked = False
+        self.asked = self.loading = False
+
+    def load_numpy(self) -> None:
+        """Have it loaded while the grader goes on, because workers will need it."""
+        with contextlib.suppress(NurseryEnded):  # the next order will tell
+            self._send({"load": "numpy"})
+            self.loading = True
 
     def order(self, message: dict, fds: tuple[int, ...] = ()) -> dict:
         """Send one order, with descriptors, and wait for its reply."""
         if self.asked:
             raise NurseryEnded("somebody stopped waiting for its last reply")
         self.asked = True
+        if self.loading:
+            self._reply()
+            self.loading = False
+        self._send(message, fds)
+        reply = self._reply()
+        self.asked = False
+        return reply
+
+    def _send(self, message: dict, fds: tuple[int, ...] = ()) -> None:
         try:
             socket.send_fds(self.control, [json.dumps(message).encode()], list(fds))
+        except OSError as error:
+            raise NurseryEnded(str(error)) from None
+
+    def _reply(self) -> dict:
+        try:
             line = self.replies.readline()
         except OSError as error:
             raise NurseryEnded(str(error)) from None
         if not line:
             raise NurseryEnded("it closed its socket")
-        self.asked = False
         return json.loads(line)
 
     @contextlib.contextmanager
@@ -115,12 +127,6 @@ class Nursery:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-
-
-def nursery_for(release: Release) -> Nursery:
-    """A nursery for submissions of this release, which starts while its caller goes on."""
-    stubs = release.handed_out(release.about["students"])
-    return Nursery(numpy=any("numpy" in text for text in stubs.values()))
 
 
 def _own_user() -> tuple[int, socket.socket]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,16 @@ def test_the_same_work_draws_the_same_inputs_and_gets_the_same_result(graders, t
     assert other.content["extra_data"]["seed"] != seed
     asked = grader.grade(tmp_path / "megakernel", seed=seed)
     assert {t["extra_data"]["seed"] for t in asked.content["tests"]} == {seed}
+
+
+def test_a_set_has_the_same_order_in_every_grading(tmp_path):
+    path = submission(tmp_path, "megakernel",
+                      timeline="+print({'ramp', 'tail', 'loss', 'sync'}, hash('launch'))\n")
+    printed = set()
+    for _ in range(2):
+        with closing(Grader(release_of("megakernel"))) as grader:
+            printed.add(grader.grade(path).content["extra_data"]["stdout"])
+    assert len(printed) == 1 and "ramp" in printed.pop()
 
 
 # --- a function that misbehaves costs its own points --------------------------------------------

@@ -1,16 +1,10 @@
 """
-Every limit on a submission, once; a message that says one was hit names it in these figures.
+The limits on a submission, each once; a message that says one was hit names it in these figures.
 
 Seconds are wall time unless a name says otherwise, bytes are bytes, KiB and MiB powers of two.
-What crosses the border is bounded in `kit/border.py`, which students have too; the names are
-repeated here so that nobody has to look in two places.
+But for what crosses the border (bytes, entries, depth, digits, characters of a reply), which is
+bounded in `kit/border.py`: students have that too.
 """
-
-from autograder.kit.border import BYTES as REPLY_BYTES  # noqa: F401  of all arrays of one reply
-from autograder.kit.border import DEPTH as BORDER_DEPTH  # noqa: F401  levels of lists and dicts
-from autograder.kit.border import DIGITS as BORDER_DIGITS  # noqa: F401  of one integer
-from autograder.kit.border import ITEMS as BORDER_ITEMS  # noqa: F401  entries of a whole reply
-from autograder.kit.border import TEXT as BORDER_TEXT  # noqa: F401  characters of one string
 
 KIB, MIB = 1 << 10, 1 << 20
 

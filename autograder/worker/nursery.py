@@ -1,7 +1,7 @@
 """
 A fork server: a fresh interpreter that loads numpy once and forks one worker after another.
 
-Run as a script with `-I -S -B` and an empty environment, so that neither it nor a worker ever
+Run as a script with `-s -S -B` and next to no environment, so that neither it nor a worker ever
 holds a path, a value or a descriptor of the grader's. Orders come over a socket, one JSON line
 each; a spawn order brings the worker's channel, stdout and stderr as descriptors.
 """
@@ -17,34 +17,34 @@ import socket
 import stat
 import sys
 import time
-from pathlib import Path
 from typing import NoReturn
 
 ORDER = 64 << 10  # bytes of one order
-LATER = ("numpy.fft", "numpy.linalg", "numpy.ma", "numpy.random", "concurrent.futures.thread",
-         "encodings.latin_1", "encodings.utf_16", "mmap")
+LATER = ("numpy.ma", "concurrent.futures.thread", "encodings.latin_1", "encodings.utf_16", "mmap")
 # what numpy and Python load when they are first asked: no longer possible for a worker that is
 # another user where only root may read the interpreter
 
 
-def main(control_fd: int, folder: str, numpy_home: str, *at_once: str) -> NoReturn:
+def main(control_fd: int, folder: str, numpy_home: str) -> NoReturn:
     """Serve orders until the grader closes the socket; then end every worker."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever the grader does with it
-    sys.path.append(str(Path(__file__).resolve().parents[2]))
+    here = sys.path.pop(0)
+    sys.path.append(os.path.dirname(os.path.dirname(here)))
     from autograder.worker import confine, serve
 
     sys.path.pop()
     confinement = confine.prepare(confine.readable_paths(numpy_home))
     control = socket.socket(fileno=control_fd)
     alive: set[int] = set()
-    if at_once:
-        _load_numpy(numpy_home)
     while True:
         data, fds = _next_order(control)
         if not data:
             break
         order = json.loads(data)
-        if "reap" in order:
+        if "load" in order:
+            _load_numpy(numpy_home)
+            reply = {}
+        elif "reap" in order:
             alive.discard(order["reap"])
             reply = {"status": _end(order["reap"], order["gone"])}
         elif "signal" in order:
@@ -84,24 +84,30 @@ def _next_order(control: socket.socket) -> tuple[bytes, list[int]]:
 
 
 def _load_numpy(home: str) -> None:
-    if "numpy" not in sys.modules:
-        sys.path.append(home)
-        import numpy as np
+    if "numpy" in sys.modules:
+        return
+    gc.disable()  # hardly anything of this is ever freed
+    sys.path.append(home)
+    import numpy as np
 
-        sys.path.remove(home)
-        np.ones((2, 2)) @ np.ones((2, 2))  # BLAS sets itself up before the first fork
-        importlib.import_module("tracemalloc")
-        if os.geteuid() == 0 and not _open_to_all(os.__file__):
-            for name in LATER:
-                importlib.import_module(name)
-    gc.collect()
+    sys.path.remove(home)
+    np.ones((2, 2)) @ np.ones((2, 2))  # BLAS sets itself up before the first fork
+    importlib.import_module("tracemalloc")
+    if os.geteuid() == 0 and not _open_to_all(os.__file__):
+        for name in LATER:
+            importlib.import_module(name)
     gc.freeze()  # the workers' collector leaves shared pages alone
+    gc.enable()
 
 
 def _open_to_all(file: str) -> bool:
     """Whether every user may read the file, by the folders above it."""
-    above = Path(file).resolve().parents
-    return all(folder.stat().st_mode & stat.S_IXOTH for folder in above)
+    folder = os.path.dirname(os.path.realpath(file))
+    while os.stat(folder).st_mode & stat.S_IXOTH:
+        if folder == os.path.dirname(folder):
+            return True
+        folder = os.path.dirname(folder)
+    return False
 
 
 def _fork(control: socket.socket, fds: list[int], confinement, serve) -> int:

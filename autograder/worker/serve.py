@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 import ctypes
-import importlib.abc
+import importlib
 import importlib.machinery
 import importlib.util
 import marshal
@@ -112,9 +112,10 @@ def _touch_code() -> None:
                 ctypes.string_at(address, 1)
 
 
-class _Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class _Sources:
     """
-    Imports the submission's files from memory, before the standard library's of that name.
+    Imports the submission's files from memory, before the standard library's of that name: the
+    finder and the loader of them in one.
 
     Args:
         names: the files; compiled: those of them whose code comes along; data: all their bytes
