@@ -48,6 +48,11 @@ class Release:
         """Public name -> the lab's module that defines it."""
         return self.about["names"]
 
+    @property
+    def uses_numpy(self) -> bool:
+        """Whether the modules that students fill in import it."""
+        return any("numpy" in text for text in self.handed_out(self.about["students"]).values())
+
     def handed_out(self, files: list[str]) -> dict[str, str]:
         """The named files as students got them."""
         return {name: (self.folder / "handed_out" / name).read_text(encoding="utf-8")
