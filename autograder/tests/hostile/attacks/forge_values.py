@@ -11,17 +11,17 @@ import zlib
 
 MANY = {"tuple": [{"array": 0, "dtype": "|u1", "shape": [1 << 20]}] * 1000}
 TREES = (
-    {"record": [["__array_interface__", {"dict": [
-        ["data", {"tuple": [4096, False]}], ["shape", {"tuple": [1000, 1000]}],
-        ["typestr", "<f8"], ["version", 3]]}]], "kind": "x"},
-    {"record": [["dtype", 1]], "kind": "array"},
-    {"record": [["__class__", 1], ["__float__", 2], ["_kind", 3]], "kind": {"dict": []}},
-    {"record": [["shape", 1], ["dtype", 2], ["ndim", 3], ["read", 1]], "kind": "x" * 10_000},
-    {"record": 5}, {"record": [[1, 2]]}, {"record": [], "kind": "x", "entries": {"a": 1}},
-    {"call": "split_kv_decode", "args": [], "kwargs": {"dict": []}}, {"call": 1, "args": 2},
+    {"record": {"__array_interface__": {"dict": {
+        "data": {"tuple": [4096, False]}, "shape": {"tuple": [1000, 1000]},
+        "typestr": "<f8", "version": 3}}}, "kind": "x"},
+    {"record": {"dtype": 1}, "kind": "array"},
+    {"record": {"__class__": 1, "__float__": 2, "_kind": 3}, "kind": {"dict": {}}},
+    {"record": {"shape": 1, "dtype": 2, "ndim": 3, "read": 1}, "kind": "x" * 10_000},
+    {"record": 5}, {"record": [[1, 2]]}, {"record": {}, "kind": "x", "entries": {"a": 1}},
+    {"call": "split_kv_decode", "args": [], "kwargs": {}}, {"call": 1, "args": 2},
     {"call": "x", "args": [], "kwargs": []}, {"name": ["os", "system"]}, {"name": "__import__"},
     {"request": "PeakMemory", "parts": [1, 2]}, {"request": "Popen", "parts": []},
-    {"float": "1e999"}, {"float": []}, {"dict": [[[], 1]]}, {"dict": [[1]]}, {"dict": 7},
+    {"float": "1e999"}, {"float": []}, {"pairs": [[[], 1]]}, {"pairs": [[1]]}, {"dict": 7},
     {"array": 0, "dtype": "|O", "shape": [1]}, {"array": 0, "dtype": "<f8", "shape": [1 << 60]},
     {"array": -1, "dtype": "|u1", "shape": [1 << 20]}, {"array": 0, "dtype": [], "shape": []},
     {"array": 0, "dtype": "|u1", "shape": [1 << 20], "steps": [1 << 40]},

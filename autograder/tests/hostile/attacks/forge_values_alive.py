@@ -20,8 +20,8 @@ def split_kv_decode(*args, **kwargs):
     number = number_of_the_question()
     if number is None:
         return None
-    trees = (["x"], [[]], [[[], [], []]], [None], [{"record": [["o", 1]], "kind": "o"}],
-             [{"tuple": [{"dict": []}, {"name": "q"}, 5]}], "x", 5, [[1, 2, 10**900]])
+    trees = (["x"], [[]], [[[], [], []]], [None], [{"record": {"o": 1}, "kind": "o"}],
+             [{"tuple": [{"dict": {}}, {"name": "q"}, 5]}], "x", 5, [[1, 2, 10**900]])
     text = json.dumps({"id": number, "value": trees[number % len(trees)], "sizes": []}).encode()
     os.write(3, struct.pack("<II", len(text), 0) + text)
     sys.settrace(None)
