@@ -12,6 +12,7 @@ import json
 import math
 import struct
 import sys
+from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -81,22 +82,22 @@ class _Taker:
             return self.entries(value, depth)
         if kind is Call:
             return {"call": value.name, "args": self.entries(value.args, depth + 1),
-                    "kwargs": {"dict": self.pairs(value.kwargs, depth + 1)}}
+                    "kwargs": self.named(self.bounded(value.kwargs.items()), depth + 1)}
         if isinstance(value, str):
             return self.text(value)
         np = sys.modules.get("numpy")  # an array can only be there if numpy is
         if np is not None and isinstance(value, np.ndarray):
-            return self.array(np, np.asarray(value))
+            return self.array(np.asarray(value))
         if np is not None and isinstance(value, np.bool_):
             return bool(value)
         if isinstance(value, Record):
-            numbers = {k: v for k, v in vars(value).items() if k != "_kind"}
-            return {"record": self.pairs(numbers, depth), "kind": value._kind,
+            numbers = [(k, v) for k, v in vars(value).items() if k != "_kind"]
+            return {"record": self.named(self.bounded(numbers), depth), "kind": value._kind,
                     "entries": self.entries(value, depth)}
         if isinstance(value, (list, tuple)):
             return self.sequence(value, depth)
         if isinstance(value, dict):
-            return {"dict": self.pairs(value, depth)}
+            return self.mapping(value, depth)
         if isinstance(value, Name):
             return {"name": value.name}
         if isinstance(value, REQUESTS):
@@ -127,16 +128,23 @@ class _Taker:
         tree, below = self.tree, depth + 1
         return [tree(entry, below) for entry in self.bounded(value)]
 
-    def pairs(self, value: dict, depth: int) -> list:
+    def mapping(self, value: dict, depth: int) -> dict:
+        pairs = self.bounded(value.items())
+        if all(type(key) is str for key, _ in pairs):
+            return {"dict": self.named(pairs, depth)}
         tree, below = self.tree, depth + 1
-        return [[tree(k, below), tree(v, below)] for k, v in self.bounded(value.items())]
+        return {"pairs": [[tree(k, below), tree(v, below)] for k, v in pairs]}
+
+    def named(self, pairs: list[tuple[str, Any]], depth: int) -> dict:
+        tree, text, below = self.tree, self.text, depth + 1
+        return {text(name): tree(part, below) for name, part in pairs}
 
     def sequence(self, value: list | tuple, depth: int) -> Any:
         entries = self.entries(value, depth)
         names = getattr(value, "_fields", None)
         if isinstance(value, tuple) and isinstance(names, tuple) and len(names) == len(entries):
-            return {"record": [[str(name), e] for name, e in zip(names, entries, strict=True)
-                               if not str(name).startswith("_")],
+            return {"record": {str(name): e for name, e in zip(names, entries, strict=True)
+                               if not str(name).startswith("_")},
                     "kind": type(value).__name__[:80], "entries": entries}
         return {"tuple": entries} if isinstance(value, tuple) else entries
 
@@ -164,27 +172,32 @@ class _Taker:
             numbers[name] = self.tree(part, depth + 1)
         if not numbers or callable(value):
             raise NotPlain(f"a {type(value).__name__}, which is no plain value")
-        return {"record": [[k, v] for k, v in numbers.items()], "kind": type(value).__name__[:80]}
+        return {"record": numbers, "kind": type(value).__name__[:80]}
 
-    def array(self, np, value) -> Any:
-        if value.dtype.newbyteorder("<").str not in DTYPES:
+    def array(self, value) -> Any:
+        dtype = _little(value.dtype)
+        if dtype not in DTYPES:
             raise NotPlain(f"an array of dtype {value.dtype}")
-        self.bytes += value.size * value.dtype.itemsize  # what a broadcast view claims counts too
+        self.bytes += value.nbytes  # what a broadcast view claims counts too
         if self.bytes > BYTES:
             raise NotPlain(f"arrays of {self.bytes} bytes in all")
-        little = value.astype(value.dtype.newbyteorder("<"), copy=False)
-        self.buffers.append(np.ascontiguousarray(little).tobytes())
-        tree = {"array": len(self.buffers) - 1, "dtype": little.dtype.str,
-                "shape": list(value.shape)}
-        if not value.flags.writeable:
+        self.buffers.append(value.astype(dtype, copy=False).tobytes())
+        tree = {"array": len(self.buffers) - 1, "dtype": dtype, "shape": list(value.shape)}
+        flags = value.flags
+        if not flags.writeable:
             tree["readonly"] = True
-        if not value.flags.c_contiguous and all(value.strides):
+        if not flags.c_contiguous and all(value.strides):
             tree["steps"] = [stride // value.itemsize for stride in value.strides]
         return tree
 
 
 def _float_tree(value: float) -> Any:
     return value if math.isfinite(value) else {"float": repr(value)}
+
+
+@cache
+def _little(dtype) -> str:
+    return dtype.newbyteorder("<").str
 
 
 # --- in the grader -------------------------------------------------------------------------------
@@ -206,38 +219,55 @@ class _Builder:
 
     def build(self, tree: Any, depth: int) -> Any:
         kind = type(tree)
-        if kind is str:
-            if len(tree) > TEXT:
-                raise NotPlain(f"a text of {len(tree)} characters")
-            return tree
         if kind in PLAIN:
             return tree
+        if kind is str:
+            return _text(tree)
         if depth > 3 * DEPTH:
             raise NotPlain(f"lists nested more than {DEPTH} deep")
-        build, below = self.build, depth + 1
         if kind is list:
-            return [entry if type(entry) in PLAIN else build(entry, below) for entry in tree]
-        if "array" in tree:
-            return self.array(tree)
-        if "float" in tree:
-            return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[tree["float"]]
-        if "dict" in tree:
-            return {_hashable(build(k, below)): build(v, below) for k, v in tree["dict"]}
-        if "record" in tree:
-            attributes = {_public(k): build(v, below) for k, v in tree["record"]}
-            entries = tuple(build(e, below) for e in tree.get("entries", []))
-            return Record(_short(tree["kind"]), attributes, entries)
-        if "tuple" in tree:
-            return tuple(build(tree["tuple"], below))
-        if "call" in tree:
-            return Call(_short(tree["call"]), tuple(build(tree["args"], below)),
-                        dict(build(tree["kwargs"], below)))
-        if "request" in tree:
-            request = next(r for r in REQUESTS if r.__name__ == tree["request"])
-            return request(*build(tree["parts"], below))
+            return self.entries(tree, depth + 1)
+        return MAKERS[next(iter(tree))](self, tree, depth + 1)
+
+    def entries(self, trees: list, depth: int) -> list:
+        build = self.build
+        return [tree if type(tree) in PLAIN else build(tree, depth) for tree in trees]
+
+    def named(self, trees: dict, depth: int) -> dict[str, Any]:
+        build = self.build
+        return {_text(name): tree if type(tree) in PLAIN else build(tree, depth)
+                for name, tree in trees.items()}
+
+    def float(self, tree: dict, depth: int) -> float:
+        return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[tree["float"]]
+
+    def dict(self, tree: dict, depth: int) -> dict:
+        return self.named(tree["dict"], depth)
+
+    def pairs(self, tree: dict, depth: int) -> dict:
+        build = self.build
+        return {_hashable(build(k, depth)): build(v, depth) for k, v in tree["pairs"]}
+
+    def record(self, tree: dict, depth: int) -> Record:
+        attributes = {_public(k): v for k, v in self.named(tree["record"], depth).items()}
+        return Record(_short(tree["kind"]), attributes,
+                      tuple(self.entries(tree.get("entries", []), depth)))
+
+    def tuple(self, tree: dict, depth: int) -> tuple:
+        return tuple(self.entries(tree["tuple"], depth))
+
+    def call(self, tree: dict, depth: int) -> Call:
+        return Call(_short(tree["call"]), tuple(self.entries(tree["args"], depth)),
+                    self.named(tree["kwargs"], depth))
+
+    def request(self, tree: dict, depth: int) -> Any:
+        request = next(r for r in REQUESTS if r.__name__ == tree["request"])
+        return request(*self.build(tree["parts"], depth))
+
+    def name(self, tree: dict, depth: int) -> Name:
         return Name(_short(tree["name"]))
 
-    def array(self, tree: dict) -> Any:
+    def array(self, tree: dict, depth: int) -> Any:
         import numpy as np
 
         shape, data = tree["shape"], self.buffers[tree["array"]]
@@ -251,7 +281,7 @@ class _Builder:
         self.bytes += len(data)
         if self.bytes > BYTES:
             raise NotPlain(f"arrays of more than {BYTES} bytes in all")
-        values = np.frombuffer(data, dtype).reshape(shape)
+        values = np.ndarray(shape, dtype, data)
         array = self.laid_out(np, values, tree["steps"]) if "steps" in tree else values.copy()
         if tree.get("readonly"):
             array.flags.writeable = False
@@ -270,6 +300,16 @@ class _Builder:
         view = np.lib.stride_tricks.as_strided(memory[start:], values.shape, strides)
         view[...] = values
         return view
+
+
+MAKERS = {name: getattr(_Builder, name) for name in (  # of a tree by its first key
+    "array", "float", "dict", "pairs", "record", "tuple", "call", "request", "name")}
+
+
+def _text(value: str) -> str:
+    if len(value) > TEXT:
+        raise NotPlain(f"a text of {len(value)} characters")
+    return value
 
 
 def _short(name: Any) -> str:
@@ -335,5 +375,6 @@ def _whole(digits: str) -> int:
     return int(digits)
 
 
-_read = json.JSONDecoder(parse_int=_whole).decode  # made once: there are many small frames
+LIMITED = hasattr(sys, "set_int_max_str_digits")  # Python itself refuses too many digits
+_read = json.JSONDecoder(parse_int=None if LIMITED else _whole).decode  # made once, for many frames
 _write = json.JSONEncoder(allow_nan=False).encode
