@@ -10,7 +10,7 @@ release: .venv/ready
 test: .venv/ready
 	$(VENV) -m release build
 	$(VENV) -m ruff check .
-	$(VENV) -m pytest
+	$(VENV) -m pytest -n 2 --dist loadfile
 
 check: .venv/ready
 	$(VENV) -m release check
