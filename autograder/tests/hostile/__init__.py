@@ -36,7 +36,7 @@ class Attack:
         some: parts of which it keeps some points and loses some
         may: parts of which it may lose points, by chance
         status: of the checks that it fails; one of these, if there are several
-        limits: limits that are lowered for it
+        limits: limits that are its own; it is tried alone then
     """
 
     name: str
