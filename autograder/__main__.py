@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import sys
 from contextlib import closing
 from pathlib import Path
 
+from autograder.command import Command
 from autograder.kit.errors import KitError
 
 EXAMPLES = """lines to paste:
@@ -67,33 +67,13 @@ def list_checks() -> int:
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; 0 when it did what it says, 2 with two lines on a tool error."""
-    args = vars(_parser().parse_args(argv))
-    command = args.pop("command")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # to leave no process and no file
-    try:
-        return command(**args)
-    except KitError as error:
-        print(error.what, error.todo, sep="\n", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        return 130
+    return _command().run(argv, "stopped", lambda e: e if isinstance(e, KitError) else None)
 
 
-def _parser() -> argparse.ArgumentParser:
-    form = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser("python -m autograder", description=__doc__, epilog=EXAMPLES,
-                                     formatter_class=form)
-    verbs = parser.add_subparsers(metavar="COMMAND", required=True)
-
-    def verb(name: str, command) -> argparse.ArgumentParser:
-        line = next(e for e in EXAMPLES.splitlines() if f"autograder {name}" in e)
-        sub = verbs.add_parser(name, help=command.__doc__, description=command.__doc__,
-                               epilog=f"a line to paste:\n{line}", formatter_class=form)
-        sub.set_defaults(command=command)
-        return sub
-
-    one = verb("grade", grade)
+def _command() -> Command:
+    command = Command("autograder", __doc__, EXAMPLES)
+    one = command.verb("grade", grade)
     one.add_argument("lab", metavar="LAB")
     one.add_argument("path", metavar="PATH", type=Path, help="a folder, a zip or a notebook")
     one.add_argument("--json", metavar="FILE", type=Path, help="where to write results.json")
@@ -101,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--trust", action="store_true", help="run the submission unconfined")
     one.add_argument("-v", "--verbose", action="store_true",
                      help="for staff: what hidden checks saw, output, protections")
-    many = verb("regrade", regrade)
+    many = command.verb("regrade", regrade)
     many.add_argument("lab", metavar="LAB")
     many.add_argument("export", metavar="EXPORT", type=Path,
                       help="a Gradescope export or its zip, or a folder with one entry a student")
@@ -111,11 +91,11 @@ def _parser() -> argparse.ArgumentParser:
                       help="grader processes; by default one a processor")
     many.add_argument("--scheduler", metavar="ADDRESS", help="of a running Dask cluster")
     many.add_argument("--trust", action="store_true", help="run the submissions unconfined")
-    bundle = verb("simulate", simulate)
+    bundle = command.verb("simulate", simulate)
     bundle.add_argument("zip", metavar="ZIP", type=Path)
     bundle.add_argument("submission", metavar="SUBMISSION", type=Path)
-    verb("list", list_checks)
-    return parser
+    command.verb("list", list_checks)
+    return command
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
+from autograder.command import Command
 from release.blame import blamed
 
 EXAMPLES = """lines to paste:
@@ -32,42 +32,19 @@ def check() -> int:
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; 0 when it did what it says, 2 with two lines on a tool error."""
-    args = vars(_parser().parse_args(argv))
-    command = args.pop("command")
-    try:
-        return command(**args)
-    except Exception as error:
-        told = blamed(error)
-        if told is None:
-            raise
-        print(told.what, told.todo, sep="\n", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("stopped; the old release is whole", file=sys.stderr)
-        return 130
+    return _command().run(argv, "stopped; the old release is whole", blamed)
 
 
-def _parser() -> argparse.ArgumentParser:
-    form = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser("python -m release", description=__doc__, epilog=EXAMPLES,
-                                     formatter_class=form)
-    verbs = parser.add_subparsers(metavar="COMMAND", required=True)
-
-    def verb(name: str, command) -> argparse.ArgumentParser:
-        sub = verbs.add_parser(name, help=command.__doc__, description=command.__doc__,
-                               epilog=f"a line to paste:\n  python -m release {name}",
-                               formatter_class=form)
-        sub.set_defaults(command=command)
-        return sub
-
-    make = verb("build", build)
+def _command() -> Command:
+    command = Command("release", __doc__, EXAMPLES)
+    make = command.verb("build", build)
     make.add_argument("labs", metavar="LAB", nargs="*", help="all labs when none is named")
     make.add_argument("--term", metavar="FILE", type=Path, help="the newest term by default")
     make.add_argument("--out", metavar="DIR", type=Path, help="build there instead of in place")
     make.add_argument("--lang", choices=("en", "zh"), default="",
                       help="of the notebooks; the term's language by default")
-    verb("check", check)
-    return parser
+    command.verb("check", check)
+    return command
 
 
 if __name__ == "__main__":

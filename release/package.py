@@ -67,7 +67,7 @@ def kit_files(lab: str) -> Files:
 def grader_files(lab: str) -> Files:
     """The part of autograder/ that grades one lab's submissions."""
     hidden = AUTOGRADER / "checks" / lab / "hidden.py"
-    paths = [AUTOGRADER / "__init__.py", AUTOGRADER / "__main__.py", hidden,
+    paths = [AUTOGRADER / "__main__.py", AUTOGRADER / "command.py", hidden,
              *_shared_checks(hidden), *(path for folder in ("intake", "grading", "worker")
                                         for path in (AUTOGRADER / folder).glob("*.py"))]
     return kit_files(lab) | _read(paths)

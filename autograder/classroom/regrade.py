@@ -29,6 +29,8 @@ def regrade(lab: str, export: Path, out: Path, workers: int, scheduler: str | No
     """Grade what is not graded yet, then write the tables and the report; 1 on grader errors."""
     try:
         return _regrade(release_of(lab), export, out, workers, scheduler, trust)
+    except BrokenPipeError:  # who read the output has left; nothing is to be seen to
+        raise
     except OSError as error:
         raise KitError(f"{error.filename or out}: {error.strerror or error}",
                        "see to it; the same command goes on where it was") from None
