@@ -7,7 +7,10 @@ from autograder.kit import frozen
 from autograder.kit.border import Record
 from autograder.kit.calls import Run, call
 from autograder.kit.diagnosis import same
-from release.freeze import rounded
+from release import freeze
+from release.freeze import Bench, rounded
+from release.solution import Solution, labs, read_solution
+from release.term import read_term
 
 VALUES = np.random.default_rng(0).normal(size=(40, 30))
 ODD = np.array([0.0, -np.inf, np.inf, np.nan, 1e300, -3000.0, 1e-300])
@@ -46,3 +49,26 @@ def test_a_rounded_answer_counts_as_the_same_and_another_does_not(dtype):
 def test_texts_and_whole_numbers_stay_as_they_are():
     value = {"id": "split", "counts": np.arange(3), "t": 0.1, "as": ["right", None, True]}
     assert frozen.dump(rounded(value)) == frozen.dump(value)
+
+
+def before_3_12(solution: Solution) -> Solution:
+    """The solution with a sum() that rounds after each addition, as Python's once did."""
+    plainly = "def sum(numbers):\n    total = 0\n    for n in numbers:\n        total += n\n"
+    sources = {name: f"from plainly import sum\n{text}" for name, text in solution.sources.items()}
+    return Solution(solution.lab, {**sources, "plainly.py": f"{plainly}    return total\n"})
+
+
+def since_3_12(solution: Solution) -> Solution:
+    """The solution with a sum() that rounds floats once."""
+    return Solution(solution.lab, {name: f"from math import fsum as sum\n{text}"
+                                   for name, text in solution.sources.items()})
+
+
+@pytest.mark.parametrize("lab", labs())
+def test_how_a_python_adds_floats_changes_no_byte(lab, monkeypatch):
+    monkeypatch.setattr(freeze, "read_mistakes", lambda solution: [])
+    solution = read_solution(lab)
+    with Bench() as bench:
+        older, newer = (frozen.dump(freeze.freeze(adding(solution), read_term(), bench))
+                        for adding in (before_3_12, since_3_12))
+    assert older == newer

@@ -5,6 +5,8 @@ All that counts is reading the weights, and what keeps the SMs from it. This ver
 computing, L2, and differences between SMs; it follows one SM, or all of them as one.
 """
 
+import math
+
 from llama_ops import Op, TimelineParams
 
 
@@ -35,7 +37,7 @@ def timeline(ops, mode, p=TimelineParams()) -> dict:  # noqa: B008, TimelinePara
     if mode not in ("kernels", "megakernel"):
         raise ValueError(f'mode must be "kernels" or "megakernel", got {mode!r}')
     parts = _kernels(ops, p) if mode == "kernels" else _megakernel(ops, p)
-    t = sum(parts.values())
+    t = math.fsum(parts.values())  # rounded once, so the same in every Python
     ideal = sum(op.bytes for op in ops) / p.hbm
     return {"t": t, "ideal": ideal, "bw_util": ideal / t, "parts": parts}
 
