@@ -17,6 +17,7 @@ import subprocess
 import sys
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -100,7 +101,7 @@ class Class:
             join base_cell c on c.id = g.cell_id
             join submitted_notebook n on n.id = g.notebook_id
             join submitted_assignment s on s.id = n.assignment_id"""
-        with sqlite3.connect(self.course / "gradebook.db") as gradebook:
+        with closing(sqlite3.connect(self.course / "gradebook.db")) as gradebook:
             found: dict[str, dict[str, float | None]] = {}
             for student, cell, score in gradebook.execute(query):
                 found.setdefault(student, {})[cell] = score

@@ -1,7 +1,7 @@
 """Reach the network and the machine's sockets; answer rightly."""
 
+import http.client
 import socket
-import urllib.request
 
 from honest import split_kv_decode as honest
 from probe import WORLD, attempt
@@ -25,5 +25,5 @@ def split_kv_decode(*args, **kwargs):
             attempt(socket.socket, family, kind)
     attempt(socket.getaddrinfo, "example.org", 80)
     attempt(socket.socketpair)
-    attempt(urllib.request.urlopen, f"http://127.0.0.1:{WORLD['tcp'][1]}", timeout=0.2)
+    attempt(http.client.HTTPConnection(*WORLD["tcp"], timeout=0.2).request, "GET", "/")
     return honest(*args, **kwargs)
