@@ -9,7 +9,7 @@ import select
 import sys
 from collections.abc import Callable, Sequence
 
-from autograder.kit.errors import KitError
+from autograder.kit.errors import KitError, is_full
 
 TOOL_ERROR, STOPPED, UNREAD = 2, 130, 141  # the last two as a shell reports SIGINT and SIGPIPE
 
@@ -35,7 +35,10 @@ class Command:
 
     def run(self, argv: Sequence[str] | None, stopped: str,
             blamed: Callable[[Exception], KitError | None]) -> int:
-        """What the verb returns; 2 with two lines on a tool error, 141 when nobody reads on."""
+        """
+        What the verb returns; 2 with two lines on a tool error, a full disk too; 141 when nobody
+        reads on.
+        """
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # names of files may be any bytes
         try:
@@ -46,8 +49,16 @@ class Command:
         except BrokenPipeError:
             if not _reader_left():
                 raise
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what Python writes as it ends
+            _print_no_more()
             return UNREAD
+        except OSError as error:  # of a file, a temporary one, or what this prints to
+            if not is_full(error):
+                raise
+            _print_no_more()
+            print(f"a disk is full: {error.filename or error.strerror}",
+                  "make room, or set TMPDIR to a folder that has some; then run the command again",
+                  sep="\n", file=sys.stderr)
+            return TOOL_ERROR
 
     def _run(self, argv, stopped, blamed) -> int:
         arguments = vars(self._parser.parse_args(argv))
@@ -65,6 +76,11 @@ class Command:
         except KeyboardInterrupt:
             print(stopped, file=sys.stderr)
             return STOPPED
+
+
+def _print_no_more() -> None:
+    """What Python still has to write when it ends goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _reader_left() -> bool:

@@ -18,7 +18,7 @@ from autograder.classroom import graders, grades, report, similarity, submission
 from autograder.classroom.kept import BROKEN, Kept
 from autograder.classroom.submissions import Handed
 from autograder.classroom.tally import Tally
-from autograder.kit.errors import KitError
+from autograder.kit.errors import KitError, is_full
 from autograder.kit.release import Release, release_of
 
 STEP = 100  # submissions a line, where there is no terminal
@@ -29,9 +29,9 @@ def regrade(lab: str, export: Path, out: Path, workers: int, scheduler: str | No
     """Grade what is not graded yet, then write the tables and the report; 1 on grader errors."""
     try:
         return _regrade(release_of(lab), export, out, workers, scheduler, trust)
-    except BrokenPipeError:  # who read the output has left; nothing is to be seen to
-        raise
     except OSError as error:
+        if isinstance(error, BrokenPipeError) or is_full(error):  # --out is not to blame
+            raise
         raise KitError(f"{error.filename or out}: {error.strerror or error}",
                        "see to it; the same command goes on where it was") from None
 

@@ -118,8 +118,13 @@ def write_text(path: Path, text: str) -> None:
     """The same for a text."""
     try:
         part = path.with_name(f".{path.name}.part")
-        part.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(part, path)
+        try:
+            part.write_text(text, encoding="utf-8", newline="\n")
+            os.replace(part, path)
+        except OSError:
+            part.unlink(missing_ok=True)
+            raise
     except (OSError, ValueError) as error:
         raise KitError(f"{path}: {getattr(error, 'strerror', None) or 'there can be no such file'}",
-                       "name a file in a folder that you may write to") from None
+                       "name a file in a folder that you may write to, and that has room"
+                       ) from None

@@ -23,7 +23,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from autograder.kit.errors import KitError
+from autograder.kit.errors import KitError, is_full
 
 SECONDS = 600  # Gradescope's own default
 PYTHON = """#!/bin/sh
@@ -57,6 +57,8 @@ def lay_out(bundle: Path, submission: Path, root: Path) -> None:
             archive.getinfo("run_autograder")
             archive.extractall(root / "source")
     except (OSError, KeyError, zipfile.BadZipFile) as error:
+        if is_full(error):  # which is not the bundle's fault
+            raise
         raise KitError(f"{bundle}: {error}", "build it with: python -m release build") from None
     if not submission.exists():
         raise KitError(f"{submission}: there is no such file or folder",
@@ -76,6 +78,8 @@ def lay_out(bundle: Path, submission: Path, root: Path) -> None:
         else:
             shutil.copy(submission, root / "submission")
     except OSError as error:  # a pipe or a device among the files, for one
+        if is_full(error):
+            raise
         reason = error.args[0][0][2] if isinstance(error, shutil.Error) else error
         raise KitError(f"{submission}: {reason}", "a submission is ordinary files") from None
 

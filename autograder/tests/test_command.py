@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
+import zipfile
 
 import pytest
 
-from autograder.command import UNREAD, Command
+from autograder.command import TOOL_ERROR, UNREAD, Command
+from autograder.grading import simulate
 from autograder.tests.synthetic import write_files
 from release.solution import ROOT, read_solution
 
@@ -50,6 +53,28 @@ def test_a_regrade_whose_reader_left_goes_on_when_it_is_started_again(tmp_path, 
     assert (done.returncode, done.stderr) == (UNREAD, "")
     again = run(*arguments, stdout=subprocess.PIPE)
     assert again.returncode == 0 and "1 graded" in again.stdout
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux")
+@pytest.mark.parametrize("arguments", [
+    ("autograder", "list"), ("autograder", "grade", "--help"), ("release", "--help"),
+    ("autograder", "regrade", LAB, "class", "--out", "out")], ids=" ".join)
+def test_a_full_disk_under_the_output_is_two_lines(arguments, tmp_path):
+    write_files(tmp_path / "class" / "one", read_solution(LAB).sources)
+    arguments = [str(tmp_path / a) if a in ("class", "out") else a for a in arguments]
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = run(*arguments, stdout=full)
+    assert done.returncode == TOOL_ERROR
+    assert done.stderr.startswith("a disk is full: ") and done.stderr.count("\n") == 2
+
+
+def test_a_disk_that_fills_up_while_a_bundle_is_unpacked_is_not_the_bundle_s_fault(monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(zipfile.ZipFile, "extractall", full)
+    with pytest.raises(OSError, match="No space left"):
+        simulate.simulate(ROOT / "release" / "dist" / f"{LAB}-gradescope.zip", ROOT)
 
 
 def test_another_broken_pipe_is_a_bug_and_is_shown():

@@ -12,6 +12,7 @@ import pytest
 from autograder.grading import results
 from autograder.kit import message
 from autograder.kit.check import Check
+from autograder.kit.errors import KitError
 from autograder.kit.run import FAILED, NOT_JUDGED, PASSED, Result, planned
 
 # https://gradescope-autograders.readthedocs.io/en/latest/specs/, "Output format"
@@ -164,6 +165,13 @@ def test_whoever_reads_the_file_finds_a_whole_one(tmp_path, monkeypatch):
     with pytest.raises(BaseException, match="not replaced"):
         results.write(path, content_of(Result(PUBLIC, PASSED)))
     assert json.loads(path.read_text(encoding="utf-8")) == first
+
+
+def test_a_file_that_can_not_be_written_leaves_no_part_of_itself(tmp_path):
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(KitError, match="taken"):
+        results.write(tmp_path / "taken", content_of(Result(PUBLIC, PASSED)))
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 
 def test_a_number_that_is_none_is_never_written(tmp_path):

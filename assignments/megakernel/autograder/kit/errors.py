@@ -1,4 +1,6 @@
-"""The one error that the kit's commands show: what is wrong, and what to do."""
+"""The one error that the kit's commands show: what is wrong, and what to do; and full disks."""
+
+import errno
 
 
 class KitError(Exception):
@@ -8,3 +10,8 @@ class KitError(Exception):
         super().__init__(f"{what}\n{todo}")
         self.what = what
         self.todo = todo
+
+
+def is_full(error: Exception) -> bool:
+    """Whether a disk, or what somebody may put on it, is full: no fault of any file's."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
