@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from contextlib import closing
@@ -37,8 +36,8 @@ def grade(lab: str, path: Path, json: Path | None = None, seed: int | None = Non
     return 0
 
 
-def regrade(lab: str, export: Path, out: Path, workers: int = 2, scheduler: str | None = None,
-            trust: bool = False) -> int:
+def regrade(lab: str, export: Path, out: Path, workers: int | None = None,
+            scheduler: str | None = None, trust: bool = False) -> int:
     """Grade a class; started again, it goes on where it was. Exit 1 on grader errors."""
     from autograder.classroom import regrade as classroom
 
@@ -87,7 +86,7 @@ def _command() -> Command:
                       help="a Gradescope export or its zip, or a folder with one entry a student")
     many.add_argument("--out", metavar="DIR", type=Path, required=True,
                       help="for results/<id>.json, grades.csv, checks.csv and report.html")
-    many.add_argument("--workers", metavar="N", type=int, default=os.cpu_count() or 1,
+    many.add_argument("--workers", metavar="N", type=int,
                       help="grader processes; by default one a processor")
     many.add_argument("--scheduler", metavar="ADDRESS", help="of a running Dask cluster")
     many.add_argument("--trust", action="store_true", help="run the submissions unconfined")

@@ -1,4 +1,4 @@
-"""What the commands of autograder and release share: verbs with a line to paste, one way to end."""
+"""What the commands of autograder and release share: verbs with lines to paste, one way to end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOOL_ERROR, STOPPED, UNREAD = 2, 130, 141  # the last two as a shell reports SIG
 
 
 class Command:
-    """A command line of verbs; each ends its help in the line of `examples` that names it."""
+    """A command line of verbs; each ends its help in the lines of `examples` that name it."""
 
     def __init__(self, program: str, description: str, examples: str):
         self._program, self._examples = program, examples
@@ -26,9 +26,9 @@ class Command:
 
     def verb(self, name: str, does: Callable[..., int]) -> argparse.ArgumentParser:
         """The parser of a verb; its arguments are those that `does` takes by name."""
-        line = next(e for e in self._examples.splitlines() if f"{self._program} {name}" in e)
+        lines = [e for e in self._examples.splitlines() if f"{self._program} {name}" in e]
         parser = self._verbs.add_parser(name, help=does.__doc__, description=does.__doc__,
-                                        epilog=f"a line to paste:\n{line}",
+                                        epilog="\n".join(["lines to paste:", *lines]),
                                         formatter_class=self._form)
         parser.set_defaults(does=does)
         return parser

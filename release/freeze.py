@@ -226,5 +226,3 @@ def mistaken(solution: Solution, mistake: Mistake) -> dict[str, str]:
     """The solution's sources with the mistake in them."""
     text = solution.sources[mistake.file].replace(mistake.snippet, mistake.instead)
     return solution.sources | {mistake.file: text}
-
-

@@ -51,8 +51,9 @@ def student_files(solution: Solution, term: Term, figures: dict[str, Any], store
     files |= {path.name: path.read_bytes() for path in sorted(STUDENT.glob("*.*"))}
     files |= kit_files(lab)
     about = {k: v for k, v in json.loads(stored["lab.json"]).items() if k not in SECRET}
-    kept = {"lab.json": _json(about), "public.json": stored["public.json"],
-            "diagnosis.json": stored["diagnosis.json"]}
+    kept = {"lab.json": _json(about), "public.json": stored["public.json"]}
+    if about["hints"]:
+        kept["diagnosis.json"] = stored["diagnosis.json"]
     return files | {f"autograder/frozen/{lab}/{name}": data for name, data in kept.items()}
 
 

@@ -21,6 +21,7 @@ KEYS = {"term": {"language": str, "handed_in_by": str},
         "grading": {"seed": str, "hidden_visibility": str, "hints": bool}}
 KINDS = {str: 'a text in "quotes"', bool: "true or false"}
 VISIBILITIES = ("visible", "hidden", "after_due_date", "after_published")
+SEASONS = {"winter": 0, "spring": 1, "summer": 2, "fall": 3, "autumn": 3}  # as a year goes
 ANSWER = re.compile(r"^(\w+) = .*$", re.MULTILINE)
 FIGURE = re.compile(r"\{\{(\w+)\}\}")
 
@@ -59,8 +60,8 @@ class _Figures(dict):
 
 
 def read_term(path: Path | None = None) -> Term:
-    """The term of a file; by default the newest by name."""
-    path = path or max(TERMS.glob("*.toml"))
+    """The term of a file; by default the newest, by the year and the season of its name."""
+    path = path or max(TERMS.glob("*.toml"), key=lambda file: _when(file.stem))
     if not path.is_file():
         raise KitError(f"{path}: no such term file", "terms here: " + ", ".join(
             f"release/terms/{p.name}" for p in sorted(TERMS.glob("*.toml"))))
@@ -95,9 +96,14 @@ def read_toml(path: Path, todo: str) -> dict[str, Any]:
 
 
 def previous(term: Term) -> Term | None:
-    """The term before, by name; None before the first."""
-    older = [path for path in TERMS.glob("*.toml") if path.stem < term.name]
-    return read_term(max(older)) if older else None
+    """The term before, as `read_term` orders them; None before the first."""
+    older = [path for path in TERMS.glob("*.toml") if _when(path.stem) < _when(term.name)]
+    return read_term(max(older, key=lambda file: _when(file.stem))) if older else None
+
+
+def _when(name: str) -> tuple[str, int, str]:
+    year, _, season = name.partition("-")
+    return year, SEASONS.get(season, len(SEASONS)), name
 
 
 def fill(text: str, figures: dict[str, Any], name: str) -> str:

@@ -35,13 +35,13 @@ class Trial:
     sources: dict[str, str]
     part: str = ""  # a mistake's; slow checks of other parts are left out
     stop: bool = False  # at the first failure
-    every: bool = False  # check is judged, also those that call nothing that differs
+    every: bool = False  # judge also the checks that call nothing that differs
     seed: int = 1
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a trial came to: (check id, part, mistake named, is it a failure) of what went wrong."""
+    """What a trial came to: (check id, part, mistake named, outcome) of what went wrong."""
 
     trial: Trial
     wrong: tuple[tuple[str, str, str, str], ...]

@@ -42,7 +42,11 @@ class Kept:
             self._lock.close()
             raise KitError(f"{out}: another regrade is at work there",
                            "wait for it, or name another folder with --out") from None
-        self._set_aside(out)
+        try:
+            self._set_aside(out)
+        except KitError:
+            self._lock.close()
+            raise
         self.folder.mkdir(exist_ok=True)
         for part in self.folder.glob(".*.part"):
             part.unlink()
@@ -85,6 +89,9 @@ class Kept:
             old = json.loads(made_by.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             old = stamp
+        if old.get("lab") != self.release.lab:
+            raise KitError(f"{out}: it holds results of {old.get('lab')}",
+                           f"name another folder for {self.release.lab} with --out")
         if old != stamp and self.folder.exists():
             number = 1
             while (aside := out / f"results-{old.get('version', 'unknown')}-{number}").exists():

@@ -24,9 +24,17 @@ from autograder.kit.release import Release, release_of
 STEP = 100  # submissions a line, where there is no terminal
 
 
-def regrade(lab: str, export: Path, out: Path, workers: int, scheduler: str | None,
+def regrade(lab: str, export: Path, out: Path, workers: int | None, scheduler: str | None,
             trust: bool) -> int:
-    """Grade what is not graded yet, then write the tables and the report; 1 on grader errors."""
+    """
+    Grade what is not graded yet, then write the tables and the report; 1 on grader errors.
+
+    Args:
+        workers: grader processes; None for one a processor
+    """
+    workers = (os.cpu_count() or 1) if workers is None else workers
+    if workers < 1:
+        raise KitError(f"--workers {workers}: no process would grade", "give 1 or more")
     try:
         return _regrade(release_of(lab), export, out, workers, scheduler, trust)
     except OSError as error:
@@ -71,8 +79,6 @@ def _graded(release: Release, todo: list[Handed], workers: int, scheduler: str |
             raise KitError(f"--scheduler: {error}", "Python 3.11 or newer, and: "
                            "pip install -e '.[cluster]'") from None
         return cluster.graded(release, todo, scheduler, trust)
-    if workers < 1:
-        raise KitError(f"--workers {workers}: no process would grade", "give 1 or more")
     return graders.graded(release, todo, min(workers, len(todo)), trust)
 
 

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from autograder.grading import results
@@ -74,6 +73,8 @@ class Grader:
             seed: what hidden checks draw their inputs from; by default from the submission itself
             progress: called with the content of results.json so far, complete from the start
         """
+        if seed is not None and seed < 1:
+            raise KitError(f"--seed {seed}: seeds start at 1", "give the seed that a result shows")
         start = time.monotonic()
         seed = seed or 0
         done, notes, staff = planned(self.release.checks, seed), [], {"seed": seed}
@@ -98,7 +99,7 @@ class Grader:
         staff |= {"seed": seed, "digest": submission.digest}
         with self.nursery.scratch() as scratch:
             lab = self._lab(submission, answers, scratch)
-            judge = Judge(lab, self.release.frozen_for, seed, self._diagnosis())
+            judge = Judge(lab, self.release.frozen_for, seed, self.release.hints)
             try:
                 for i, check in enumerate(self.release.checks):
                     done[i] = judge.judge(check)
@@ -109,12 +110,6 @@ class Grader:
         stdout, stderr = (message.clean(o.text(), 2 * limits.OUTPUT_BYTES) for o in lab.outputs)
         staff |= {"protections": lab.protections, "stdout": stdout, "stderr": stderr}
         return Graded(done, content(), notes)
-
-    def _diagnosis(self):
-        if not self.release.about["hints"]:
-            return None
-        return SimpleNamespace(  # the known mistakes are read when a check first fails
-            of=lambda part, lab: self.release.diagnosis.of(part, lab))
 
     def _seed(self, digest: str) -> int:
         secret = f"{self.release.about['seed']}:{digest}".encode()

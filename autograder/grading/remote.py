@@ -262,6 +262,8 @@ def _limits() -> list[tuple[str, str, str]]:
         ("RuntimeError", "can't start new thread", f"the limit is {limits.PROCESSES} threads"),
         ("OSError", "File too large", f"the limit is {limits.FILE_BYTES >> 20} MiB for a file"),
         ("OSError", "Too many open files", f"the limit is {limits.OPEN_FILES} open files"),
+        ("ModuleNotFoundError", "", "the grader has numpy, Python's own modules and the files that "
+                                    "were handed in"),
         ("PermissionError", "", "a submission gets no processes, no network, and no files but "
                                 "plain ones in the folder it runs in"),
     ]

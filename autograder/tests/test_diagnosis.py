@@ -37,6 +37,7 @@ DIAGNOSIS = known(lambda x: 2 * x, tripled=lambda x: 3 * x, only_1=lambda x: 2.0
     (lambda x: 2.0, "only_1"),
     (wasteful, "wasteful"),
     (lambda x: {}[x], ""),
+    (lambda x: x / 0, ""),  # another may have raised it
     (lambda x: 5 * x, ""),
     (lambda x: 2 * x * (1 + 1e-12), ""),
 ])

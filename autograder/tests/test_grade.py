@@ -65,6 +65,12 @@ def submission(folder: Path, lab: str, **changed: str) -> Path:
     return path
 
 
+@pytest.mark.parametrize("seed", [0, -1])
+def test_a_seed_that_no_result_shows_is_refused(graders, tmp_path, seed):
+    with pytest.raises(grade.KitError, match=f"--seed {seed}: seeds start at 1"):
+        graders("megakernel").grade(submission(tmp_path, "megakernel"), seed)
+
+
 def points(graded) -> dict[str, float]:
     """The points of each part."""
     parts: dict[str, float] = defaultdict(float)
@@ -120,7 +126,8 @@ def test_what_is_handed_in_is_run_and_not_the_solution(graders, tmp_path):
 @pytest.mark.parametrize("imports", [
     "from numpy import *\nfrom builtins import *", "from numpy.testing import assert_allclose",
     "from numpy import testing as check", "from numpy.typing import NDArray",
-    "np.testing.assert_allclose(1, 1)", "from numpy.lib.stride_tricks import sliding_window_view",
+    "np.testing.assert_allclose(1, 1)", "import asyncio, unittest.mock, numpy.testing as check",
+    "from numpy.lib.stride_tricks import sliding_window_view",
 ])
 def test_any_part_of_numpy_can_be_imported(graders, tmp_path, imports):
     path = submission(tmp_path, "flash_decoding", split_kv="+" + imports + "\n")

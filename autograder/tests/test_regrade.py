@@ -23,6 +23,7 @@ import pytest
 from autograder import classroom
 from autograder.classroom import graders, kept, regrade, submissions
 from autograder.classroom.grades import safe
+from autograder.classroom.kept import Kept
 from autograder.classroom.submissions import Handed, Student
 from autograder.kit.errors import KitError
 from autograder.kit.release import Release, release_of
@@ -325,6 +326,15 @@ def test_results_of_another_release_are_set_aside(few):
     aside = out / f"results-{stamp['version']}-1"
     assert (aside / "0001.json").read_bytes() == before
     assert len(results(out)) == 4
+
+
+def test_results_of_another_lab_stay_where_they_are(few):
+    export, out = few
+    assert run(export, out).returncode == 0
+    before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+    with pytest.raises(KitError, match="it holds results of megakernel"):
+        Kept(out, release_of("flash_decoding"))
+    assert before == {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
 
 
 def test_the_grader_s_hash_covers_hidden_checks_and_frozen_values(tmp_path):

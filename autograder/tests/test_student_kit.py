@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from autograder.kit.release import release_of
+from release.freeze import mistaken, read_mistakes
+from release.solution import read_solution
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = ("flash_attention", "flash_decoding", "megakernel")
@@ -42,6 +44,23 @@ def test_at_first_every_check_fails_with_notimplementederror(unzipped, lab):
         release.public)
     assert f"{lab}, release {release.version}: 0 of {release.about['public_points']:g}" in shown
     assert "next: open " in shown and "python -m pytest -k " in shown
+
+
+def test_the_function_to_work_on_is_the_one_that_holds_the_todo(unzipped):
+    assert "next: open timeline.py, work on _kernels, then: " in run_pytest(unzipped("megakernel"))
+
+
+def test_a_term_without_hints_gives_students_none(unzipped):
+    folder, solution = unzipped("megakernel"), read_solution("megakernel")
+    wrong = mistaken(solution, read_mistakes(solution)[0])
+    (folder / "timeline.py").write_text(wrong["timeline.py"], encoding="utf-8")
+    assert "hint" in run_pytest(folder)
+    about = folder / "autograder" / "frozen" / "megakernel" / "lab.json"
+    text = about.read_text(encoding="utf-8")
+    about.write_text(text.replace('"hints": true', '"hints": false'), encoding="utf-8")
+    (about.parent / "diagnosis.json").unlink()
+    shown = run_pytest(folder)
+    assert " failed" in shown and "hint" not in shown and "Traceback" not in shown
 
 
 @pytest.mark.parametrize("lab", LABS)

@@ -7,13 +7,21 @@ import pytest
 from autograder.kit.errors import KitError
 from release.freeze import Bench, doubts
 from release.solution import read_solution
-from release.term import TERMS, Term, blank_answers, fill, fill_answers, read_term
+from release.term import TERMS, Term, blank_answers, fill, fill_answers, previous, read_term
 
 ANSWERS = "# 1. At N = {{N}}?\nq1_times = 3\nq2 = 0.5\n"
 
 
-def test_the_newest_term_is_the_default():
-    assert read_term().name == max(TERMS.glob("*.toml")).stem
+def test_terms_follow_each_other_as_seasons_do(tmp_path, monkeypatch):
+    text = (TERMS / "2026-fall.toml").read_text(encoding="utf-8")
+    in_turn = ["2026-fall", "2027-winter", "2027-spring", "2027-summer", "2027-fall"]
+    monkeypatch.setattr("release.term.TERMS", tmp_path)
+    before = None
+    for name in in_turn:
+        (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
+        assert read_term().name == name
+        assert previous(read_term()) == before
+        before = read_term()
 
 
 def test_figures_replace_their_placeholders():
@@ -83,7 +91,7 @@ def test_figures_that_make_a_question_pointless_stop_the_build(lab, figures, dou
 
 
 def test_the_answer_of_the_term_before_is_a_doubt(tmp_path, monkeypatch):
-    text = max(TERMS.glob("*.toml")).read_text(encoding="utf-8")
+    text = (TERMS / f"{read_term().name}.toml").read_text(encoding="utf-8")
     for name in ("2026-fall", "2027-spring"):
         (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
     monkeypatch.setattr("release.term.TERMS", tmp_path)

@@ -14,7 +14,7 @@ import os
 import traceback
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from autograder.kit import frozen
@@ -80,6 +80,13 @@ class Release:
     def diagnosis(self) -> Diagnosis:
         """The known mistakes' answers."""
         return Diagnosis(frozen.load(self.folder / "diagnosis.json"))
+
+    @property
+    def hints(self) -> SimpleNamespace | None:
+        """The diagnosis, read when a check first fails; None where the term wants no hints."""
+        if not self.about["hints"]:
+            return None
+        return SimpleNamespace(of=lambda part, lab: self.diagnosis.of(part, lab))
 
     def frozen_for(self, check: Check) -> frozen.Frozen:
         """The frozen cases that the check may see."""

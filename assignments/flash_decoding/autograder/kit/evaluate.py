@@ -12,7 +12,7 @@ from typing import Any
 
 from autograder.kit.calls import ArgumentsAfter, Call, Name, PeakMemory, Run
 
-LARGE = 64 << 10  # bytes from which a piece of memory held since the import counts as kept
+LARGE = 64 << 10  # bytes from which a piece of memory that the warm-up call left counts as kept
 
 
 def evaluate(request: Run | ArgumentsAfter | PeakMemory, look_up: Callable[[str], Any]) -> Any:

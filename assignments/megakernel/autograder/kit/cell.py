@@ -78,9 +78,8 @@ _results: dict[str, Result] = {}  # of all cells of this kernel, for checks that
 
 def _judge(release: Release, namespace: dict[str, Any]) -> Judge:
     elsewhere = modules_look_up(release.names)
-    diagnosis = release.diagnosis if release.about["hints"] else None
     lab = LocalLab(lambda name: namespace[name] if name in namespace else elsewhere(name), dict)
-    judge = Judge(lab, release.frozen_for, SEED, diagnosis)
+    judge = Judge(lab, release.frozen_for, SEED, release.hints)
     judge.results = _results
     return judge
 

@@ -85,6 +85,8 @@ def answer(lab: Lab, request: Request) -> Any:
 
 
 def _named(got: list, right: list, known: dict[str, Any]) -> tuple[str, str]:
+    if all(piece[0] != "value" for piece in got):
+        return "", ""  # the names of exceptions alone tell mistakes apart too badly
     fitting = [m for m in known["mistakes"] if same(got, completed(m["answers"], right))]
     hints = {mistake["hint"] for mistake in fitting}
     return (fitting[0]["id"], hints.pop()) if len(hints) == 1 else ("", "")

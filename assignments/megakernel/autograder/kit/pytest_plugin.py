@@ -6,6 +6,7 @@ Loaded by the conftest.py beside a lab's files.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from autograder.kit.lab import LocalLab, modules_look_up
 from autograder.kit.release import Release, labs, release_of
 from autograder.kit.run import FAILED, NOT_JUDGED, Judge, Result
 
+TODO_AT = re.compile(r"^(\S+):\d+ in (\w+)$", re.MULTILINE)  # in what a failed check says
+
 
 class _Reported(Exception):
     """Carries a failed check's text through pytest."""
@@ -26,7 +29,7 @@ def pytest_configure(config):
     """Read the lab's release once."""
     release = release_of(labs()[0])
     lab = LocalLab(modules_look_up(release.names), dict)
-    config.kit_run = _Run(release, Judge(lab, release.frozen_for, 0, release.diagnosis))
+    config.kit_run = _Run(release, Judge(lab, release.frozen_for, 0, release.hints))
 
 
 class _Run:
@@ -108,8 +111,10 @@ def _next(run: _Run, folder: Path) -> str:
     if failed:
         first = failed[0]
         name = run.asked[first.check.id].name
-        return (f"open {run.release.names[name]}.py, work on {name}, then: "
-                f"python -m pytest -k {first.check.id}")
+        file = f"{run.release.names[name]}.py"
+        if first.status == "not implemented":  # maybe in a function that this one calls
+            file, name = [(file, name), *TODO_AT.findall(dict(first.lines)["got"])][-1]
+        return f"open {file}, work on {name}, then: python -m pytest -k {first.check.id}"
     if len(run.results) < len(run.checks):
         return "python -m pytest, for the checks that were left out"
     return _next_answer(folder / questions.FILE) or "hand in this folder's files"
@@ -127,5 +132,3 @@ def _next_answer(file: Path) -> str:
     if wrong:
         return f"mend this: {wrong[0]}"
     return f"answer {left[0]} in {file.name}, then hand in this folder's files" if left else ""
-
-
