@@ -52,7 +52,7 @@ def student_files(solution: Solution, term: Term, figures: dict[str, Any], store
     files |= kit_files(lab)
     about = {k: v for k, v in json.loads(stored["lab.json"]).items() if k not in SECRET}
     kept = {"lab.json": _json(about), "public.json": stored["public.json"]}
-    if about["hints"]:
+    if term.grading["hints"]:
         kept["diagnosis.json"] = stored["diagnosis.json"]
     return files | {f"autograder/frozen/{lab}/{name}": data for name, data in kept.items()}
 

@@ -94,7 +94,7 @@ class Grader:
             seed = self._seed(submission.digest)
             done[:] = planned(self.release.checks, seed)
             tests[:] = [results.as_test(result) for result in done]
-        answers, unread = _answers(submission)
+        answers, unread = _answers(submission, self.release.questions)
         notes += dict.fromkeys([*submission.notes, *submission.problems.values(), *unread])
         staff |= {"seed": seed, "digest": submission.digest}
         with self.nursery.scratch() as scratch:
@@ -135,10 +135,12 @@ def refuse_unconfined(trust: bool) -> None:
                        f"chmod go-rwx {PACKAGE.parent}, or add --trust")
 
 
-def _answers(submission: Submission) -> tuple[dict[str, Any] | str, list[str]]:
+def _answers(submission: Submission, keys: list[str]
+             ) -> tuple[dict[str, Any] | str, list[str]]:
     """The written answers, or why there are none; what to say of it where hidden checks won't."""
     if submission.answers is None:
         problem = submission.problems.get(FILE, f"{FILE} was not found")
         return problem, [problem]
     answers, wrong = read_answers(submission.answers)
+    wrong += [f"{FILE} has no line for {key}" for key in keys if key not in answers]
     return (answers if answers or not wrong else wrong[0]), wrong

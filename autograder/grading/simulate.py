@@ -54,12 +54,15 @@ def lay_out(bundle: Path, submission: Path, root: Path) -> None:
     os.chmod(root.parent, 0o711)
     try:
         with zipfile.ZipFile(bundle) as archive:
-            archive.getinfo("run_autograder")
+            if "run_autograder" not in archive.namelist():
+                raise KitError(f"{bundle}: no grader's bundle, for it holds no run_autograder",
+                               "name a release/dist/<lab>-gradescope.zip")
             archive.extractall(root / "source")
-    except (OSError, KeyError, zipfile.BadZipFile) as error:
+    except (OSError, zipfile.BadZipFile) as error:
         if is_full(error):  # which is not the bundle's fault
             raise
-        raise KitError(f"{bundle}: {error}", "build it with: python -m release build") from None
+        raise KitError(f"{bundle}: {getattr(error, 'strerror', None) or error}",
+                       "build it with: python -m release build") from None
     if not submission.exists():
         raise KitError(f"{submission}: there is no such file or folder",
                        "name a submission: a folder, a zip or a notebook")

@@ -124,6 +124,10 @@ ANSWERS = {  # what is done to answers.toml, what comes next
     "numbers in quotes": (('"TODO"', '" 1e-3"'), "hand in this folder's files"),
     "words": (('"TODO"', '"about 4"'), "mend this: answers.toml: q7_bandwidth_utilisation_percent "
                                        "= 'about 4' is no number"),
+    "a list": (('"TODO"', "[1]"), "mend this: answers.toml: q7_bandwidth_utilisation_percent: a "
+                                  "list is no number"),
+    "nan": (('"TODO"', "nan"), "mend this: answers.toml: q7_bandwidth_utilisation_percent = nan "),
+    "true": (('"TODO"', "true"), "mend this: answers.toml: q7_bandwidth_utilisation_percent = Tru"),
     "no TOML": (('"TODO"', "4 us"), "mend this: answers.toml can't be read: "),
 }
 
@@ -139,6 +143,16 @@ def test_the_last_line_says_what_is_left_to_do_about_the_answers(unzipped, done)
     assert f"next: {said}" in run_pytest(folder)
     file.unlink()
     assert "next: answers.toml is not in " in run_pytest(folder)
+
+
+def test_a_check_cell_says_when_a_function_is_not_the_notebook_s(unzipped):
+    cell = ("from autograder.kit.cell import check_cell\n{}\n"
+            "check_cell('timeline_kernels', globals())\n")
+    folder, said = unzipped("megakernel"), "timeline is not defined in this notebook, so that of "
+    for defined in ("", "from timeline import timeline"):
+        done = subprocess.run([sys.executable, "-c", cell.format(defined)], cwd=folder, text=True,
+                              capture_output=True, check=True)
+        assert (said in done.stdout) == (not defined)
 
 
 def solved(unzipped, lab: str) -> Path:

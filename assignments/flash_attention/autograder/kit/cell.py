@@ -40,10 +40,16 @@ def check_cell(part: str, namespace: dict[str, Any], hidden: bool = False) -> fl
         return 0.0
     release = _release(part)
     checks = [c for c in (release.hidden if hidden else release.public) if c.part == part]
-    judge = _judge(release, namespace)
+    elsewhere: set[str] = set()
+    judge = _judge(release, namespace, elsewhere)
     with _quiet() as printed:
         results = [judge.judge(check) for check in checks]
     print(report(results, release.version))
+    for name in sorted(elsewhere):
+        file = f"{release.names[name]}.py"
+        if file in release.about["students"] and points(results) < sum(c.points for c in checks):
+            print(f"{name} is not defined in this notebook, so that of {file} was checked: run the "
+                  "cell that defines it, and look whether it ended in an error")
     if printed.getvalue().strip():
         print("your code printed:", message.clean(printed.getvalue()).rstrip(), sep="\n")
     return points(results)
@@ -76,9 +82,17 @@ def points(results: Sequence[Result]) -> float:
 _results: dict[str, Result] = {}  # of all cells of this kernel, for checks that follow others
 
 
-def _judge(release: Release, namespace: dict[str, Any]) -> Judge:
-    elsewhere = modules_look_up(release.names)
-    lab = LocalLab(lambda name: namespace[name] if name in namespace else elsewhere(name), dict)
+def _judge(release: Release, namespace: dict[str, Any], elsewhere: set[str]) -> Judge:
+    """A judge of the notebook's functions; `elsewhere` gets the names that it lacks."""
+    beside = modules_look_up(release.names)
+
+    def look_up(name: str) -> Any:
+        if name in namespace:
+            return namespace[name]
+        elsewhere.add(name)
+        return beside(name)
+
+    lab = LocalLab(look_up, dict)
     judge = Judge(lab, release.frozen_for, SEED, release.hints)
     judge.results = _results
     return judge

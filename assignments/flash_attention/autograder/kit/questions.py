@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 from typing import Any
 
@@ -36,8 +37,8 @@ def read_answers(text: str) -> tuple[dict[str, Any], list[str]]:
         alone = "; each of its lines was read alone" if answers else ""
         wrong.append(f"{FILE} can't be read: {error}{alone}")
     answers = {key: _number(value) for key, value in answers.items()}
-    wrong += [f"{FILE}: {key} = {value!r} is no number" for key, value in answers.items()
-              if isinstance(value, str) and value != UNANSWERED]
+    wrong += [f"{FILE}: {key}{_shown(value)} is no number" for key, value in answers.items()
+              if not (_is_number(value) or value == UNANSWERED)]
     return answers, wrong
 
 
@@ -49,6 +50,16 @@ def expect_answer(lab: Lab, frozen: Frozen, key: str) -> None:
         raise CallFailed(TODO, ("got", f"{TODO}: {FILE} has no answer to {key} yet"))
     if not abs(as_number(given, key) - right) <= rtol * abs(right):
         fail(key, right, given)
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, (int, float)) and (
+        isinstance(value, int) or math.isfinite(value))
+
+
+def _shown(value: Any) -> str:
+    plain = isinstance(value, (str, float, bool))  # a list may be nested without end
+    return f" = {value!r}" if plain else f": a {type(value).__name__}"
 
 
 def _number(value: Any) -> Any:

@@ -82,6 +82,11 @@ class Release:
         return Diagnosis(frozen.load(self.folder / "diagnosis.json"))
 
     @property
+    def questions(self) -> list[str]:
+        """The keys of the written questions, which only a grader's release knows."""
+        return list(self._hidden_cases.answers)
+
+    @property
     def hints(self) -> SimpleNamespace | None:
         """The diagnosis, read when a check first fails; None where the term wants no hints."""
         if not self.about["hints"]:
