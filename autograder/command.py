@@ -65,9 +65,9 @@ class Command:
         does = arguments.pop("does")
         try:
             return does(**arguments)
-        except BrokenPipeError:
-            raise
         except Exception as error:
+            if isinstance(error, BrokenPipeError) or is_full(error):  # `run` sees to these
+                raise
             told = blamed(error)
             if told is None:
                 raise

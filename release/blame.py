@@ -10,7 +10,7 @@ from __future__ import annotations
 import traceback
 from pathlib import Path
 
-from autograder.kit.errors import KitError, is_full
+from autograder.kit.errors import KitError
 from autograder.kit.lab import CallFailed
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,7 +24,7 @@ def blamed(error: Exception) -> KitError | None:
     """The error as a tool error; None when nothing that people write or own is at fault."""
     if isinstance(error, KitError):
         return error if error.__cause__ is None else blamed(error.__cause__)
-    if isinstance(error, OSError) and error.filename and not is_full(error):
+    if isinstance(error, OSError) and error.filename:
         return KitError(f"{shown_path(error.filename)}: {error.strerror}", AGAIN)
     if isinstance(error, SyntaxError) and _written(error.filename):
         return KitError(f"{shown_path(error.filename)}:{error.lineno}: {error.msg}", AGAIN)

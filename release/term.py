@@ -61,7 +61,7 @@ class _Figures(dict):
 
 def read_term(path: Path | None = None) -> Term:
     """The term of a file; by default the newest, by the year and the season of its name."""
-    path = path or max(TERMS.glob("*.toml"), key=lambda file: _when(file.stem))
+    path = path or max(TERMS.glob("*.toml"), key=_when)
     if not path.is_file():
         raise KitError(f"{path}: no such term file", "terms here: " + ", ".join(
             f"release/terms/{p.name}" for p in sorted(TERMS.glob("*.toml"))))
@@ -97,13 +97,15 @@ def read_toml(path: Path, todo: str) -> dict[str, Any]:
 
 def previous(term: Term) -> Term | None:
     """The term before, as `read_term` orders them; None before the first."""
-    older = [path for path in TERMS.glob("*.toml") if _when(path.stem) < _when(term.name)]
-    return read_term(max(older, key=lambda file: _when(file.stem))) if older else None
+    now = _when(TERMS / f"{term.name}.toml")
+    older = [path for path in TERMS.glob("*.toml") if _when(path) < now]
+    return read_term(max(older, key=_when)) if older else None
 
 
-def _when(name: str) -> tuple[str, int, str]:
-    year, _, season = name.partition("-")
-    return year, SEASONS.get(season, len(SEASONS)), name
+def _when(path: Path) -> tuple[str, int, str]:
+    """What orders terms' files: the year, the season, the whole name."""
+    year, _, season = path.stem.partition("-")
+    return year, SEASONS.get(season, len(SEASONS)), path.stem
 
 
 def fill(text: str, figures: dict[str, Any], name: str) -> str:

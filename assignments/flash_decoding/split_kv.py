@@ -15,9 +15,9 @@ def split_kv_decode(
     Decode attention in two steps: attention within each split of the keys, then their combination.
 
     The splits are at most min(n_splits, S) segments of consecutive keys, none of them empty and
-    none longer than 2*ceil(S / n_splits); at least 2 when n_splits > 1 and S > 1. With
-    many splits no floating-point array of the size of all scores exists at any time: extra memory
-    is that of the parts and of one split's scores, R * ceil(S / n_splits).
+    none longer than 2*ceil(S / n_splits); at least 2 when n_splits > 1 and S > 1. With many
+    splits no floating-point array of the size of all scores exists at any time: extra memory is
+    that of the parts and of one split's scores, R * ceil(S / n_splits).
 
     Args:
         q [R, d]: the query heads that share these keys and values (GQA packs one group)

@@ -37,7 +37,7 @@ def setup_for(sources: dict[str, str], given: dict[str, str], names: dict[str, s
 
 IMPORT = re.compile(r"\b(?:from|import)[ \t]+([a-z_][\w.]*)(?:[ \t]+import[ \t]+\(?([\w, \t]+))?")
 
-ALONE = re.compile(r"\bimport[ \t]+([\w. \t]+(?:,[\w. \t]+)+)")  # import a.b, c.d as e
+SEVERAL = re.compile(r"\bimport[ \t]([^\n]*)")  # a.b, c.d as e; a line is read but once
 STAR = re.compile(r"\bfrom[ \t]+numpy[ \t]+import[ \t]*\*")  # takes all parts and tools along
 
 
@@ -60,6 +60,6 @@ def _submodules(text: str) -> set[str]:
         names |= {module, *(f"{module}.{part.split()[0]}" for part in parts if part.strip())}
         if len(names) > MOST_PRELOADED:
             break
-    for found in ALONE.finditer(text):
+    for found in SEVERAL.finditer(text):
         names |= {part.split()[0] for part in found[1].split(",") if part.strip()}
     return {name for name in names if "." in name and "__" not in name}

@@ -134,6 +134,13 @@ def test_any_part_of_numpy_can_be_imported(graders, tmp_path, imports):
     assert points(graders("flash_decoding").grade(path))["split_kv_decode"] == 10
 
 
+@pytest.mark.parametrize("text", ["import" + " " * 300_000, "import a " * 40_000,
+                                  "import " + "a.b, " * 60_000], ids=["spaces", "words", "commas"])
+def test_a_file_s_imports_are_found_in_one_pass(graders, tmp_path, text):
+    path = submission(tmp_path, "flash_decoding", split_kv=f"+# {text}\n")
+    assert points(graders("flash_decoding").grade(path))["split_kv_decode"] == 10
+
+
 def test_an_answer_that_cannot_be_read_costs_itself_and_no_other(graders, tmp_path):
     path = submission(tmp_path, "flash_attention")
     answers = (path / "answers.toml").read_text(encoding="utf-8")

@@ -20,7 +20,7 @@ from autograder.kit import message
 from autograder.kit.errors import KitError
 from autograder.kit.lab import LocalLab, modules_look_up
 from autograder.kit.release import Release, labs, release_of
-from autograder.kit.run import Judge, Result
+from autograder.kit.run import PASSED, Judge, Result
 
 OUTSIDE = "CHECK_CELLS_ARE_JUDGED_OUTSIDE"  # set by a course whose nbgrader does so
 SEED = 1  # of hidden checks, where a notebook has them
@@ -45,11 +45,8 @@ def check_cell(part: str, namespace: dict[str, Any], hidden: bool = False) -> fl
     with _quiet() as printed:
         results = [judge.judge(check) for check in checks]
     print(report(results, release.version))
-    for name in sorted(elsewhere):
-        file = f"{release.names[name]}.py"
-        if file in release.about["students"] and points(results) < sum(c.points for c in checks):
-            print(f"{name} is not defined in this notebook, so that of {file} was checked: run the "
-                  "cell that defines it, and look whether it ended in an error")
+    if any(result.outcome != PASSED for result in results):
+        _say_what_is_missing(release, elsewhere)
     if printed.getvalue().strip():
         print("your code printed:", message.clean(printed.getvalue()).rstrip(), sep="\n")
     return points(results)
@@ -71,6 +68,15 @@ def report(results: Sequence[Result], version: str) -> str:
     lines.append(f"{results[0].check.part}: {points(results):g} of {possible:g} {kind} points, "
                  f"release {version}")
     return "\n".join(lines)
+
+
+def _say_what_is_missing(release: Release, elsewhere: set[str]) -> None:
+    """That a module beside the notebook stood in for functions that students write."""
+    for name in sorted(elsewhere):
+        file = f"{release.names[name]}.py"
+        if file in release.about["students"]:
+            print(f"{name} is not defined in this notebook, so that of {file} was checked: run the "
+                  "cell that defines it, and look whether it ended in an error")
 
 
 def points(results: Sequence[Result]) -> float:

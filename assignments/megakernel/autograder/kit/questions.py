@@ -53,8 +53,8 @@ def expect_answer(lab: Lab, frozen: Frozen, key: str) -> None:
 
 
 def _is_number(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, (int, float)) and (
-        isinstance(value, int) or math.isfinite(value))
+    return (isinstance(value, (int, float)) and not isinstance(value, bool)
+            and abs(value) < math.inf)
 
 
 def _shown(value: Any) -> str:
